@@ -175,6 +175,7 @@ def test_the_command_says_so(tmp_path):
     SCORES.rename_axis("model").to_csv(tmp_path / "board.csv")
     said = judgerank("rank", "board.csv", "--json", cwd=tmp_path)
     report = json.loads(said.stdout)
+    assert 0 < report["corrected_lead"] < RANKED.fit.sizes.scores[0] - RANKED.fit.sizes.scores[1]
     assert any("14 tasks" in note and "paired t" in note for note in report["notes"])
     assert "14 tasks" in judgerank("rank", "board.csv", "-o", "again", cwd=tmp_path).stdout
     assert [row["model"] for row in report["tables"]["mean_scores"]] == [
@@ -205,7 +206,7 @@ def test_a_plan_for_scores_refuses_what_is_about_judgments(tmp_path):
 
 
 def test_the_lead_of_a_model_that_was_picked_is_not_overstated():
-    """Over boards whose true scores are normal, the corrected lead is right on average, the observed one is not."""
+    """Over boards of normal true scores the corrected lead is right on average, and the observed one is not."""
     rng, observed, corrected, true = np.random.default_rng(11), [], [], []
     for _ in range(4000):
         s = rng.normal(0, 1, 12)
@@ -219,3 +220,9 @@ def test_the_lead_of_a_model_that_was_picked_is_not_overstated():
     assert abs(np.mean(corrected) - np.mean(true)) < 3 * error
     assert np.mean(observed) - np.mean(true) > 10 * error
     assert corrected_lead(np.array([1.0, 0, -1]), np.eye(3)) is None
+
+
+def test_trust_says_that_it_goes_by_signs(tmp_path):
+    SCORES.rename_axis("model").to_csv(tmp_path / "board.csv")
+    notes = json.loads(judgerank("trust", "board.csv", "--most", "1", "--json", cwd=tmp_path).stdout)["notes"]
+    assert any("judgerank rank" in note for note in notes)

@@ -37,9 +37,14 @@ def lead(fitted: Fit, sizes: ScoreSizes, first: str, second: str, level: float) 
     )
 
 
-def on_selection(sizes: ScoreSizes, first: str) -> str:
-    """What is left of the lead if it is allowed for that the first was picked for its score; empty if unknown."""
-    corrected = corrected_lead(sizes.scores, sizes.covariance)
+def lead_of(fitted: Fit) -> float | None:
+    """The lead of the first over the second, allowing for its having been picked; None of votes and few models."""
+    return None if fitted.sizes is None else corrected_lead(fitted.sizes.scores, fitted.sizes.covariance)
+
+
+def on_selection(fitted: Fit, first: str) -> str:
+    """A sentence on that lead; empty if it is not known."""
+    corrected = lead_of(fitted)
     if corrected is None:
         return ""
     what = f"is about {number(corrected)}" if corrected > 0 else "may be nothing"

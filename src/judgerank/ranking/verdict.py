@@ -276,7 +276,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
             "asked (--whose this_panel does not)."
         )
     if ranking.fit.sizes is not None:
-        text = " ".join(filter(None, [text, score_boards.on_selection(ranking.fit.sizes, name)]))
+        text = " ".join(filter(None, [text, score_boards.on_selection(ranking.fit, name)]))
     text = " ".join([text, *_on_favourites(ranking)])
     if not (claims.contenders and claims.has_any):
         return text
