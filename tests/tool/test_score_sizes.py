@@ -226,3 +226,12 @@ def test_trust_says_that_it_goes_by_signs(tmp_path):
     SCORES.rename_axis("model").to_csv(tmp_path / "board.csv")
     notes = json.loads(judgerank("trust", "board.csv", "--most", "1", "--json", cwd=tmp_path).stdout)["notes"]
     assert any("judgerank rank" in note for note in notes)
+
+
+def test_graders_of_one_instrument_keep_its_units_and_others_their_shares():
+    graded = pd.concat([long(grader="g"), long(SCORES.clip(lower=SCORES.min().min() + 2), grader="h")])
+    assert rank(graded).fit.sizes.scores.max() > 1
+    scaled = pd.concat([long(grader="g"), long(10 * SCORES, grader="h")])
+    shares, alone = (rank(frame).fit.sizes for frame in (scaled, long()))
+    assert not shares.is_in_units
+    assert np.allclose(shares.scores, alone.scores / np.ptp(SCORES))

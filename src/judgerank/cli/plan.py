@@ -372,7 +372,7 @@ def print_tasks(
     tasks = counted(judgments.n_questions, "task")
     notes.append(
         f"{tasks}. Each pair is tested by itself, by a paired t-test at {level:.0%} confidence, with {power:.0%} "
-        "power. Differences are in the units of the file."
+        "power. Differences are those of mean scores."
     )
     if json:
         document = {

@@ -14,6 +14,8 @@ from judgerank.inference.score_sizes import Gaps, ScoreSizes, score_sizes
 from judgerank.order.scale import scale_of
 from judgerank.reading.layouts.table import SCORE_GAP, SCORE_SCALE
 
+ONE_INSTRUMENT = 2.0  # times as long may be the longest of judges' scales as the shortest, if it is the same one
+
 
 def made_of_scores(judgments: Judgments) -> bool:
     """Whether every judgment is the difference of two scores on one task."""
@@ -26,7 +28,8 @@ def made_of_scores(judgments: Judgments) -> bool:
 def sizes_of(judgments: Judgments, cluster: IntArray | None = None) -> ScoreSizes | None:
     """Mean differences of the scores that judgments were made of, with their errors.
 
-    In the units of the file where all judges' scales are of one length, else as shares of each judge's scale.
+    In the units of the file where the judges' scales have about the same length, else as shares of each judge's
+    scale: judges of one instrument use more or less of it.
 
     Parameters
     ----------
@@ -43,11 +46,12 @@ def sizes_of(judgments: Judgments, cluster: IntArray | None = None) -> ScoreSize
     frame = judgments.frame
     gap, length = (_numbers(judgments, name) for name in (SCORE_GAP, SCORE_SCALE))
     c, task = judgments.comparisons, judgments.question
-    unit = length[0] if np.ptp(length) == 0 else 1.0
+    is_in_units = bool(length.max() <= ONE_INSTRUMENT * length.min())
+    gap = gap * length if is_in_units else gap
     run = pd.factorize(frame.loc[judgments.parsed, ITEM])[0] if ITEM in frame else np.zeros(len(gap), np.intp)
     of_task = task if cluster is None else cluster
-    sizes = score_sizes(Gaps(c.first, c.second, unit * gap, task, c.judge, run, of_task), len(c.models))
-    return sizes if sizes is not None and sizes.scores.any() else None
+    sizes = score_sizes(Gaps(c.first, c.second, gap, task, c.judge, run, of_task), len(c.models))
+    return replace(sizes, is_in_units=is_in_units) if sizes is not None and sizes.scores.any() else None
 
 
 def _numbers(judgments: Judgments, name: str) -> FloatArray:

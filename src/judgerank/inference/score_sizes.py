@@ -79,6 +79,8 @@ class ScoreSizes:
     n_tasks, n_clusters : int
     by_cluster : float array, shape (Q, N), optional
         Sums of the scores of every cluster, less those of all models, where no cell is missing.
+    is_in_units : bool
+        Whether scores are in the units of the file, and not shares of each judge's scale.
     unit : float
         By how much the scores are multiplied to be on another scale than that of the gaps.
     """
@@ -91,6 +93,7 @@ class ScoreSizes:
     n_tasks: int
     n_clusters: int
     by_cluster: FloatArray | None = None
+    is_in_units: bool = True
     unit: float = 1.0
 
     def __repr__(self) -> str:

@@ -108,7 +108,7 @@ HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 OTHERS = {"own_maker": "Votes of judges on models of their own maker"}
 OTHERS |= {"favourites": "Judges who favour, or slight, a single model"}
 OTHERS |= {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
-OTHERS |= {"mean_scores": "Mean scores less the mean of all models, in the units of the file"}
+OTHERS |= {"mean_scores": "Mean scores less the mean of all models"}
 OTHERS |= {
     "failures": "How often both answers are bad, by model",
     "failed_questions": "Questions on which both answers are bad most often",

@@ -16,8 +16,10 @@ POWER = 0.8  # of a paired t-test, to which numbers of tasks are given
 MOST_TASKS = 1_000_000  # beyond which no number is said
 
 
-def number(value: float) -> str:
-    """A score or difference, to three digits."""
+def number(sizes: ScoreSizes, value: float) -> str:
+    """A score or difference in the units of the file to three digits, or in percent of the judges' scales."""
+    if not sizes.is_in_units:
+        return f"{100 * value:.3g}% of the scale"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
@@ -32,8 +34,8 @@ def lead(fitted: Fit, sizes: ScoreSizes, first: str, second: str, level: float) 
     difference = sizes.scores[i] - sizes.scores[j]
     low, high = wald(difference, sizes.errors[i, j], level, sizes.degrees[i, j])
     return (
-        f"{first} scores {number(difference)} higher than {second} (2nd), on average over tasks "
-        f"({level:.0%} interval {number(float(low))} to {number(float(high))})"
+        f"{first} scores {number(sizes, difference)} higher than {second} (2nd), on average over tasks "
+        f"({level:.0%} interval {number(sizes, float(low))} to {number(sizes, float(high))})"
     )
 
 
@@ -45,9 +47,9 @@ def lead_of(fitted: Fit) -> float | None:
 def on_selection(fitted: Fit, first: str) -> str:
     """A sentence on that lead; empty if it is not known."""
     corrected = lead_of(fitted)
-    if corrected is None:
+    if fitted.sizes is None or corrected is None:
         return ""
-    what = f"is about {number(corrected)}" if corrected > 0 else "may be nothing"
+    what = f"is about {number(fitted.sizes, corrected)}" if corrected > 0 else "may be nothing"
     return f"{first} was picked for its score, which overstates its lead: shrunk for that, it {what}."
 
 
@@ -124,7 +126,7 @@ def remark(sizes: ScoreSizes) -> str:
 
 
 def table(fitted: Fit, sizes: ScoreSizes, level: float) -> pd.DataFrame:
-    """``model, difference, low, high``: scores less the mean of all models, in the file's units, best first."""
+    """``model, difference, low, high``: scores less the mean of all models, best first (`ScoreSizes`)."""
     low, high = wald(sizes.scores, np.sqrt(np.diag(sizes.covariance)), level, np.diag(sizes.degrees))
     columns = {"model": fitted.comparisons.models, "difference": sizes.scores, "low": low, "high": high}
     ranking = np.argsort(-sizes.scores, kind="stable")

@@ -432,10 +432,11 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def reading_lines(ranking: Record) -> list[str]:
-    """How records were read, without what the verdict warns of, and how many votes do not count."""
+    """How records were read and scores compared, without what the verdict warns of, and which votes do not count."""
     judgments = ranking.judgments
     read = [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
-    return [*read, *ranking.recusal.on_left_out()]
+    how = [] if ranking.fit.sizes is None else [score_boards.remark(ranking.fit.sizes)]
+    return [*read, *how, *ranking.recusal.on_left_out()]
 
 
 def on_two_variants(judgments: Judgments, command: str) -> str:
