@@ -58,8 +58,9 @@ def test_all_that_is_ranked_follows_the_means():
     means = SCORES.mean(axis=1).sort_values(ascending=False)
     board, table = RANKED.leaderboard, RANKED.tables["mean_scores"].set_index("model")
     assert list(RANKED) == list(means.index) == list(RANKED.fit.ranks.sort_values().index)
-    assert np.allclose(table["difference"], means - means.mean())
-    assert np.allclose(board.set_index("model")["score"], RANKED.fit.sizes.unit * table["difference"])
+    assert np.allclose(table["above_mean"], means - means.mean())
+    assert np.allclose(board.set_index("model")["score"], RANKED.fit.sizes.unit * table["above_mean"])
+    assert np.allclose(board["above_mean"], table["above_mean"])
     assert board["win_rate"].is_monotonic_decreasing
     better = RANKED.pairs[RANKED.pairs["separated"]]
     assert board.set_index("model")["rank_low"].to_dict() == {

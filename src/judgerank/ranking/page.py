@@ -39,6 +39,7 @@ HEADS |= {"p_holm": "p (Holm)", "p_value": "p", "share_a": "first", "share_b": "
 HEADS |= {"both_bad": "both bad"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width afterwards"}
 HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
+HEADS |= {"above_mean": "above the mean"}
 HEADS |= {"win_rate": "win rate", "share_won": "share won"}
 HEADS |= {"score_without": "score unadjusted", "rank_without": "rank unadjusted"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared", "standard_error": "standard error"}
@@ -93,6 +94,7 @@ ABOUT = {
     "p_holm": "p-value, adjusted for all pairs by Holm's method",
     "p_value": "p-value before any adjustment for several tests",
     "separated": "whether the two models are significantly different, allowing for all pairs",
+    "above_mean": "mean score of the tasks less the mean of all models",
     "difference": "of the two scores",
     "log_loss": "of comparisons on held-out questions, with ties as a third outcome; lower is better",
     "worse": "than the best of them, with the standard error of the difference over questions",

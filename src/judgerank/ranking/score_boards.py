@@ -126,9 +126,9 @@ def remark(sizes: ScoreSizes) -> str:
 
 
 def table(fitted: Fit, sizes: ScoreSizes, level: float) -> pd.DataFrame:
-    """``model, difference, low, high``: scores less the mean of all models, best first (`ScoreSizes`)."""
+    """``model, above_mean, low, high``: scores less the mean of all models, best first (`ScoreSizes`)."""
     low, high = wald(sizes.scores, np.sqrt(np.diag(sizes.covariance)), level, np.diag(sizes.degrees))
-    columns = {"model": fitted.comparisons.models, "difference": sizes.scores, "low": low, "high": high}
+    columns = {"model": fitted.comparisons.models, "above_mean": sizes.scores, "low": low, "high": high}
     ranking = np.argsort(-sizes.scores, kind="stable")
     return pd.DataFrame(columns).iloc[ranking].reset_index(drop=True)
 

@@ -432,7 +432,7 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def reading_lines(ranking: Record) -> list[str]:
-    """How records were read and scores compared, without what the verdict warns of, and which votes do not count."""
+    """How records were read and scores compared, without what is warned of, and how many votes do not count."""
     judgments = ranking.judgments
     read = [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
     how = [] if ranking.fit.sizes is None else [score_boards.remark(ranking.fit.sizes)]
