@@ -193,9 +193,10 @@ def plan(
     ] = QUESTION,
     json: JsonOption = False,
 ) -> None:
-    """Plan how many comparisons, questions and judges, or for scores tasks, a wanted precision takes.
+    """Plan how many comparisons, questions and judges a wanted precision takes.
 
-    The numbers come from the expected information of a design; widths are those that a ranking prints.
+    The numbers come from the expected information of a design; widths are those that a ranking prints. For a board
+    of scores, the plan says how many tasks tell two models apart.
     """
     files, words = words_of(winner_values, files or [])
     assumption = Assumption(n_models, n_judges, sigma_scores, sigma_discrimination)
