@@ -196,7 +196,7 @@ def plan(
     """Plan how many comparisons, questions and judges a wanted precision takes.
 
     The numbers come from the expected information of a design; widths are those that a ranking prints. For a board
-    of scores, the plan says how many tasks tell two models apart.
+    of scores, the plan says how many tasks separate two models.
     """
     files, words = words_of(winner_values, files or [])
     assumption = Assumption(n_models, n_judges, sigma_scores, sigma_discrimination)

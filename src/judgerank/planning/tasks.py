@@ -1,4 +1,4 @@
-"""Plans for boards of scores: on how many tasks two models have to be scored to tell them apart."""
+"""Plans for boards of scores: on how many tasks two models have to be scored to separate them."""
 
 from __future__ import annotations
 

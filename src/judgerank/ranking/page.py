@@ -421,7 +421,7 @@ def _next(plan: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
 def _next_told(ranking: Record) -> str:
     plan = ranking.tables["next"]
     if ranking.fit.sizes is not None:
-        return "Score all models on more tasks. How many tell two models apart: judgerank plan."
+        return "Score all models on more tasks. How many separate two models: judgerank plan."
     if plan.empty and not ranking.tables["leaderboard"]["low"].isna().all():
         return f"No judge is left to ask: each {NOBODY}. Add other judges."
     if plan.empty:
