@@ -236,3 +236,21 @@ def test_graders_of_one_instrument_keep_its_units_and_others_their_shares():
     shares, alone = (rank(frame).fit.sizes for frame in (scaled, long()))
     assert not shares.is_in_units
     assert np.allclose(shares.scores, alone.scores / np.ptp(SCORES))
+
+
+def test_graders_of_few_tasks_are_graders_of_their_own():
+    """Under one label for all of them, two who score other models of the same task would seem one with gaps."""
+    few = long(SCORES.iloc[:3, :2], grader="h"), long(SCORES.iloc[2:, :2], grader="k")
+    ranked = rank(pd.concat([long(grader="g"), *few]))
+    assert ranked.judgments.few_judges
+    assert ranked.fit.sizes is not None
+
+
+def test_models_of_the_same_mean_are_level():
+    """Sums of the same scores in another order differ in their last digits."""
+    scores = SCORES.round(1)
+    scores.loc["m1"] = scores.loc["m0"].to_numpy()[::-1]
+    ranked = rank(long(scores))
+    first, second = ranked.leaderboard["score"].iloc[:2]
+    assert first == second
+    assert "same mean score" in str(ranked)

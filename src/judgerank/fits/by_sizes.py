@@ -50,7 +50,7 @@ def sizes_of(judgments: Judgments, cluster: IntArray | None = None) -> ScoreSize
     gap = gap * length if is_in_units else gap
     run = pd.factorize(frame.loc[judgments.parsed, ITEM])[0] if ITEM in frame else np.zeros(len(gap), np.intp)
     of_task = task if cluster is None else cluster
-    sizes = score_sizes(Gaps(c.first, c.second, gap, task, c.judge, run, of_task), len(c.models))
+    sizes = score_sizes(Gaps(c.first, c.second, gap, task, judgments.unit("judge"), run, of_task), len(c.models))
     return replace(sizes, is_in_units=is_in_units) if sizes is not None and sizes.scores.any() else None
 
 

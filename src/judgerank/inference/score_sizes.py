@@ -33,6 +33,7 @@ from scipy.special import bdtr, ndtri
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
 
 ROUNDING = 1e-9  # relative, of scores and their differences
+RELATIVE = 1e-12  # of means of equal scores, over the largest
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def score_sizes(gaps: Gaps, n_models: int) -> ScoreSizes | None:
     if not _is_connected(laplacian):
         return None
     inverse = _pseudoinverse(laplacian)
-    scores = inverse @ score_sum
+    scores = _rounded(inverse @ score_sum)
     jackknife = _jackknife(cells, laplacian, inverse, scores)
     if jackknife is None:
         return None
@@ -217,6 +218,12 @@ class _Cells:
             (np.array(numbers), self._laplacian(self.present[rows[numbers[0]]], self.weight[rows[numbers[0]]]))
             for numbers in by_design.values()
         ]
+
+
+def _rounded(scores: FloatArray) -> FloatArray:
+    """Scores without the last digits, by which models of the same mean would differ."""
+    step = RELATIVE * float(np.abs(scores).max(initial=0.0))
+    return np.asarray(np.rint(scores / step) * step if step > 0 else scores)
 
 
 def _jackknife(

@@ -33,9 +33,14 @@ def lead(fitted: Fit, sizes: ScoreSizes, first: str, second: str, level: float) 
     i, j = places(fitted, first, second)
     difference = sizes.scores[i] - sizes.scores[j]
     low, high = wald(difference, sizes.errors[i, j], level, sizes.degrees[i, j])
+    ends = f"{number(sizes, float(low))} to {number(sizes, float(high))}"
+    if difference == 0:
+        return (
+            f"{first} and {second} (2nd) have the same mean score ({level:.0%} interval of the difference {ends})"
+        )
     return (
         f"{first} scores {number(sizes, difference)} higher than {second} (2nd), on average over tasks "
-        f"({level:.0%} interval {number(sizes, float(low))} to {number(sizes, float(high))})"
+        f"({level:.0%} interval {ends})"
     )
 
 
@@ -47,7 +52,7 @@ def lead_of(fitted: Fit) -> float | None:
 def on_selection(fitted: Fit, first: str) -> str:
     """A sentence on that lead; empty if it is not known."""
     corrected = lead_of(fitted)
-    if fitted.sizes is None or corrected is None:
+    if fitted.sizes is None or corrected is None or np.ptp(np.sort(fitted.sizes.scores)[-2:]) == 0:
         return ""
     what = f"is about {number(fitted.sizes, corrected)}" if corrected > 0 else "may be nothing"
     return f"{first} was picked for its score, which overstates its lead: shrunk for that, it {what}."
