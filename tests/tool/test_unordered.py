@@ -49,16 +49,19 @@ def logs(folder, questions=60, rates=RATES, scorers=("match", "includes")):
 
 
 def test_scores_are_ranked_without_positions(tmp_path):
-    found = rank(logs(tmp_path))
-    assert not found.judgments.ordered
-    assert found.fit.model.name == "judge_aware"
+    scores = read(logs(tmp_path))
+    by_signs = rank(replace(scores, frame=scores.frame.drop(columns="score_gap")))
     assert (
-        "Fitted without position bias (judge_aware): the records have no order of presentation." in found.remarks
+        "Fitted without position bias (judge_aware): the records have no order of presentation."
+        in by_signs.remarks
     )
-    assert not any("lean" in remark for remark in found.remarks)
-    assert not found.tables["members"]["member"].str.startswith("position").any()
-    assert not {"share_a", "position"} & set(found.tables["judges"])
-    assert '"ordered": false' in found.to_html().replace('"ordered":false', '"ordered": false')
+    assert not by_signs.tables["members"]["member"].str.startswith("position").any()
+    for found in (by_signs, rank(scores)):
+        assert not found.judgments.ordered
+        assert found.fit.model.name == "judge_aware"
+        assert not any("lean" in remark for remark in found.remarks)
+        assert not {"share_a", "position"} & set(found.tables["judges"])
+        assert '"ordered": false' in found.to_html().replace('"ordered":false', '"ordered": false')
 
 
 def test_a_member_with_positions_is_refused_in_a_sentence(tmp_path):

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 
 POSITIVE = between(0, float("inf"))
+PAIR_POWER, USUAL_POWER = "pair_power", 0.8  # the goal of plans for scores
 ASSUMED, QUESTIONS = "Assumed panel, without a file", "Questions and repeats"
 
 
@@ -194,7 +195,8 @@ def plan(
 ) -> None:
     """Plan how many comparisons, questions and judges a wanted precision takes.
 
-    The numbers come from the expected information of a design; widths are those that a ranking prints.
+    The numbers come from the expected information of a design; widths are those that a ranking prints. For a board
+    of scores, the plan says how many tasks separate two models.
     """
     files, words = words_of(winner_values, files or [])
     assumption = Assumption(n_models, n_judges, sigma_scores, sigma_discrimination)
@@ -205,7 +207,15 @@ def plan(
         if "," in cluster:
             raise typer.BadParameter("a plan is for new values of one column.", param_hint="'--cluster'")
         read["keep"] = () if cluster == QUESTION else (cluster,)
-        basis = fitted_to(files, read, (model, solver.value), level, assumption, own, cluster)
+        judgments = judgments_of(files, read, model)
+        if isinstance(judgments, Scored):
+            others = (question_sd, question_pairs, question_judges, correlation, by_judges, *assumption)
+            require_tasks_alone(
+                want, repeats != 1 or cluster != QUESTION or any(other is not None for other in others)
+            )
+            print_tasks(judgments, own, pair, goals.get(PAIR_POWER, USUAL_POWER), level, json)
+            return
+        basis = fitted_to(judgments, read, (model, solver.value), level, assumption, own, cluster)
     else:
         require_no_file(selection, models)
         if cluster != QUESTION:
@@ -268,7 +278,7 @@ def assumed_panel(assumption: Assumption, model: str | None = None) -> Basis:
 
 
 def fitted_to(
-    files: list[Path],
+    files: list[Path] | Judgments,
     read: Mapping[str, Any],
     chosen: tuple[str | None, str],
     level: float,
@@ -292,7 +302,8 @@ def fitted_to(
     overrides = [name for name, value in assumption._asdict().items() if value is not None]
     if overrides:
         raise typer.BadParameter(f"{', '.join(overrides)}: the file decides that.")
-    (model, solver), (own_maker, facts), every = chosen, own, read_judgments(files, **read)
+    (model, solver), (own_maker, facts) = chosen, own
+    every = read_judgments(files, **read) if isinstance(files, list) else files
     every = sampled_by(every, cluster)
     recusal = recusal_of(every, is_recusing(own_maker), makers_on(every, facts))
     judgments = recusal.counted
@@ -312,6 +323,78 @@ def fitted_to(
     tastes = tastes if with_tastes is None else with_tastes.spread[TASTE]
     found = round(rows.n_comparisons), fitted.judges_at_zero, with_tastes, tastes
     return Basis(panel, questions, seen, *found, remarks, own_maker, every.requests, cluster)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Judgments that are made of scores, which are planned for by tasks."""
+
+    judgments: Judgments
+
+
+def judgments_of(files: list[Path], read: Mapping[str, Any], model: str | None) -> Judgments | Scored:
+    """The judgments of files, and whether they are planned for by tasks: no model of judgments is named."""
+    from judgerank.fits.by_sizes import made_of_scores
+    from judgerank.reading.read import read_judgments
+
+    judgments = read_judgments(files, **read)
+    return Scored(judgments) if model is None and made_of_scores(judgments) else judgments
+
+
+def require_tasks_alone(want: list[str] | None, has_others: bool) -> None:
+    """Refuse what goes with judgments alone in a plan for a board of scores."""
+    if has_others or any(text.partition("=")[0] != PAIR_POWER for text in want or ()):
+        raise typer.BadParameter(
+            f"these are scores, which are planned for by tasks: --pair and --want {PAIR_POWER}=NUMBER say what is "
+            "wanted (--model judge_aware plans comparisons by which score is higher)."
+        )
+
+
+def print_tasks(
+    scored: Scored,
+    own: tuple[str, Path | None],
+    pair: tuple[str, str] | None,
+    power: float,
+    level: float,
+    json: bool,
+) -> None:
+    """Print how many tasks separate two models, or every two neighbours."""
+    from judgerank.planning.tasks import tasks_plan
+    from judgerank.ranking.components import parts_of
+    from judgerank.ranking.page_options import makers_on
+    from judgerank.ranking.recusal import is_recusing, recusal_of
+    from judgerank.writing.spreadsheets import records
+
+    (own_maker, facts), every = own, scored.judgments
+    recusal = recusal_of(every, is_recusing(own_maker), makers_on(every, facts))
+    judgments = parts_of(recusal.counted)[0]
+    table, rows = tasks_plan(judgments, pair, power, level), judgments.comparisons
+    notes = [*every.left_out_by_request, *every.warnings, *recusal.sentences()]
+    tasks = counted(judgments.n_questions, "task")
+    notes.append(
+        f"{tasks}. Each pair is tested by itself, by a paired t-test at {level:.0%} confidence, with {power:.0%} "
+        "power. Differences are those of mean scores."
+    )
+    if json:
+        document = {
+            "own_maker": own_maker,
+            "filter": every.requests,
+            "cluster": QUESTION,
+            "models": len(rows.models),
+            "judges": len(rows.judges),
+            "left_out": [],
+            "collected": round(rows.n_comparisons),
+            "tastes": None,
+            "pair": table[["first", "second"]].iloc[0].tolist(),
+            "notes": notes,
+            "plan": records(table),
+            "by_judges": None,
+        }
+        say_json("plan", document)
+        return
+    for note in notes:
+        say(note)
+    _show(table.drop(columns=["goal", "wanted"]).astype({"tasks": object, "more": object}).fillna("--"))
 
 
 def require_no_file(selection: Mapping[str, Iterable[str] | None], facts: Path | None) -> None:

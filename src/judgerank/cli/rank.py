@@ -342,6 +342,7 @@ class Written:
 
     def print_json(self) -> None:
         """The same as one document."""
+        from judgerank.ranking.score_boards import lead_of
         from judgerank.ranking.verdict import verdict
         from judgerank.writing.spreadsheets import records
 
@@ -359,6 +360,7 @@ class Written:
             "whose": ranking.whose,
             "headline": sentences.headline,
             "lead": sentences.lead,
+            "corrected_lead": lead_of(ranking.fit),
             "categories": sentences.categories,
             "change": sentences.change,
             "next": sentences.next,

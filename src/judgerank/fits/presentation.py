@@ -48,6 +48,7 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     Scores and their intervals are on the reported scale (`order.scale`), with quantiles of their degrees of
     freedom. ``win_rate`` is how often the panel would prefer a model to another one, on average over the others
     (`win_probability`), by the fit; ``share_won`` the share of its own comparisons that it won, ties half.
+    Where scores are compared, ``above_mean`` is the mean score less the mean of all models.
     Intervals of ranks hold for all models at once. Ends are missing where the fit has no intervals.
     """
     cells, scale = fitted.comparisons, scale_of(fitted)
@@ -58,6 +59,8 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     won += np.bincount(cells.second, cells.decided * (1 - cells.share_won), n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
     frame = frame.assign(win_rate=win_rates(fitted), share_won=won / np.where(compared > 0, compared, np.nan))
+    if fitted.sizes is not None:
+        frame = frame.assign(above_mean=fitted.sizes.scores)
     frame = frame.assign(rank_low=missing, rank_high=missing)
     frame = frame.assign(comparisons=compared.round().astype(int))
     orders = orders_of(fitted)

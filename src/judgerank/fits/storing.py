@@ -27,6 +27,7 @@ from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.clusters import Clusters
 from judgerank.inference.estimates import QuestionEffects
+from judgerank.inference.score_sizes import ScoreSizes
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
 from judgerank.order.scale import weights_of
@@ -45,6 +46,7 @@ PARTS = (
     Parameters,
     QuestionEffects,
     Rival,
+    ScoreSizes,
     *SOLVERS.values(),
 )
 

@@ -20,7 +20,7 @@ from judgerank.data.rankings import as_pairs
 from judgerank.data.units import QUESTION
 from judgerank.gating.score_runs import score_runs
 from judgerank.gating.scores import Scores, scored
-from judgerank.reading.layouts.table import ONE_JUDGE, SCORE_GAP
+from judgerank.reading.layouts.table import ONE_JUDGE, SCORE_GAP, SCORE_SCALE
 
 BASELINES, CANDIDATES, ASKED = (
     "answer_of_baseline",
@@ -270,7 +270,9 @@ def judged(
             "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
         }
     )
-    for name in frame.columns.difference([*COLUMNS, *rows, "answer_a", "answer_b", SCORE_GAP], sort=False):
+    for name in frame.columns.difference(
+        [*COLUMNS, *rows, "answer_a", "answer_b", SCORE_GAP, SCORE_SCALE], sort=False
+    ):
         rows[name] = frame[name].to_numpy(object)
     if "answer_a" in frame:
         is_first = frame["model_a"] == candidate

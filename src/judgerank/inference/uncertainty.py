@@ -33,6 +33,7 @@ from judgerank.inference.clusters import (
     two_way,
 )
 from judgerank.inference.predictions import Predictions
+from judgerank.inference.score_sizes import ScoreSizes
 from judgerank.inference.taste_errors import (
     degrees_of_tastes,
     has_tastes,
@@ -78,6 +79,9 @@ class Uncertainty(Predictions):
         Standard deviation of judges' tastes that errors allow for, in log-odds (`for_judges_like_these`).
     panel : Uncertainty, optional
         The same with the errors of this panel, where `tastes` are allowed for.
+    sizes : ScoreSizes, optional
+        Differences of scores behind the comparisons, where scores and errors are by these
+        (`inference.score_sizes`).
     """
 
     robust: FloatArray | None = None
@@ -92,6 +96,7 @@ class Uncertainty(Predictions):
     flips_across: csr_array | None = None
     tastes: float = 0.0
     panel: Self | None = None
+    sizes: ScoreSizes | None = None
 
     @cached_property
     def free(self) -> BoolArray:
@@ -275,6 +280,8 @@ class Uncertainty(Predictions):
         No more than `degrees_of_freedom`: fewer where few clusters compared the models, and where tastes of few
         judges are a large part of the variance (Satterthwaite, 1946).
         """
+        if self.sizes is not None:
+            return self.sizes.degrees
         n, degrees = len(self.comparisons.models), self.degrees_of_freedom
         if self.panel is not None:
             both, panel = (variances_of_pairs(fit.covariance[:n, :n]) for fit in (self, self.panel))

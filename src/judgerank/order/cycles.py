@@ -24,10 +24,12 @@ MOST_MODELS = 200  # all pairs of more are not tested one by one
 def shortest_cycle(result: Uncertainty, level: float) -> tuple[str, ...]:
     """The models of a shortest cycle, each significantly better than the next and the last than the first.
 
-    Empty if there is none, and where comparisons are not held or are of more than `MOST_MODELS` models.
+    Empty if there is none, and where comparisons are not held or are of more than `MOST_MODELS` models. Means of
+    scores make none.
     """
     models = result.comparisons.models
-    statistics = direct_statistics(result) if len(models) <= MOST_MODELS else None
+    is_tested = len(models) <= MOST_MODELS and result.sizes is None
+    statistics = direct_statistics(result) if is_tested else None
     if statistics is None:
         return ()
     i, j = np.nonzero(np.triu(~np.isnan(statistics), 1))

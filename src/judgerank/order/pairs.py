@@ -64,6 +64,8 @@ class Order:
         Of the errors, where some pairs have fewer than all together.
     like_these : bool
         Whether the fit's errors allow for the tastes of judges.
+    tests : tuple of str
+        Names of the test of the fit, and of the exact one.
     """
 
     models: ObjectArray
@@ -75,6 +77,7 @@ class Order:
     head_to_head: OwnTests | None = None
     degrees_of_pairs: FloatArray | None = None
     like_these: bool = False
+    tests: tuple[str, str] = ("wald", "head_to_head")
 
     @property
     def by_pair(self) -> FloatArray:
@@ -178,7 +181,35 @@ def orders(result: Fitted) -> Iterator[Order]:
 
 @remembered
 def _own_orders(result: Uncertainty) -> list[Order]:
-    return orders_by_errors(result)[0]
+    return orders_by_errors(result)[0] if result.sizes is None else [_order_by_sizes(result)]
+
+
+def _order_by_sizes(result: Uncertainty) -> Order:
+    """The order by differences of scores: t-tests of paired tasks, and exact tests where scores have two values.
+
+    Of a difference that is the same in every task the error is what the sign test of the tasks implies.
+    """
+    sizes, scores = result.sizes, scale_of(result).scores
+    assert sizes is not None
+    chosen = np.argsort(-scores, kind="stable")
+    among = np.ix_(chosen, chosen)
+    difference = np.subtract.outer(scores[chosen], scores[chosen])
+    error, degrees = sizes.unit * sizes.errors[among], sizes.degrees[among]
+    np.fill_diagonal(error, np.inf)
+    size, always = np.abs(difference), -quantile(0.5**sizes.n_clusters, degrees)
+    is_constant = (error <= ROUNDING * size) & (size > 0)
+    error = np.where(is_constant, size / np.where(is_constant, always, 1.0), error)
+    exact = OwnTests(sizes.leads, sizes.exact, np.full_like(sizes.leads, 0.5)).of_models(chosen)
+    return Order(
+        np.asarray(result.comparisons.models, object)[chosen],
+        np.stack([difference] * 2),
+        np.stack([error] * 2),
+        reported_covariance(result)[among],
+        sizes.n_clusters - 1.0,
+        head_to_head=exact,
+        degrees_of_pairs=degrees,
+        tests=("paired_t", "mcnemar"),
+    )
 
 
 def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
@@ -293,7 +324,8 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
         ``difference`` and ``standard_error`` are of the fit's reported scores. The interval, by itself, holds zero
         exactly if the pair's test leaves equality open; it is missing where flips say nothing of the pair.
         ``p_value`` is that of the test that counts, which ``test`` names: ``wald``, ``equality``, ``flips``,
-        ``head_to_head`` (its own comparisons, exactly), or ``implied`` where it follows from other pairs.
+        ``head_to_head`` (its own comparisons, exactly), or ``implied`` where it follows from other pairs. Where
+        scores were compared it is ``paired_t``, or ``mcnemar`` where scores have two values.
         ``p_holm`` has Holm's (1979) adjustment for all comparable pairs, closed under transitivity
         (`judgerank.order.claims`); a pair is separated if that is at most one minus the level.
         Pairs that no chain of comparisons connects are not comparable, and nothing is said of them.
@@ -406,7 +438,8 @@ def _pairs(order: Order, adjusted: FloatArray, level: float) -> pd.DataFrame:
     p = np.minimum(order.p_value[i, j], p_holm)  # above it only where the claim follows from others
     low, high = _intervals(order, p <= 1 - level, level)
     second = "flips" if order.flipped else "equality"
-    test = np.where(by_own, "head_to_head", np.where((fit <= equal) & ~order._by_flips_alone, "wald", second))
+    of_fit, exact = order.tests
+    test = np.where(by_own, exact, np.where((fit <= equal) & ~order._by_flips_alone, of_fit, second))
     columns = {
         "first": order.models[i],
         "second": order.models[j],

@@ -255,6 +255,8 @@ def _averaged(fitted: Uncertainty, scale: Scale, among: IntArray | None = None) 
 @remembered
 def reported_covariance(fitted: Uncertainty) -> FloatArray:
     """Covariance of the reported scores, shape (N, N)."""
+    if fitted.sizes is not None:
+        return fitted.sizes.unit**2 * fitted.sizes.covariance
     return reported(fitted, lambda _, scale: scale.scores, lambda _, scale: scale.to_scores)
 
 

@@ -198,6 +198,7 @@ class Record:
     tables : dict of str to DataFrame
         ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
         ``members``, how well each member of the family predicts (`studies.prediction`), if no model was named.
+        ``mean_scores``, where judgments are made of scores (`score_boards`); several others are left out then.
         ``exact``, the leaderboard beside the fit without shrinkage, where there is one.
         ``effects``, what single judges go by besides quality (`studies.by_judge`), where that can be tested.
         ``own_maker``, votes of judges on models of their own maker (`studies.own_maker`), where there are any.

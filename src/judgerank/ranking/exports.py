@@ -103,12 +103,13 @@ def _result(ranking: Record, row: pd.Series, judges: list[dict[str, Any]]) -> di
             "confidence_level": ranking.settings.level,
             "method": f"Wald, clustered by {ranking.sampled_by}" if ranking.clustered else "Wald",
         }
+    fitted_by = ranking.fit.model if ranking.fit.sizes is None else "mean scores of the tasks"
     return {
         "evaluation_name": f"{ranking.judgments.name}: comparisons in pairs",
         "source_data": {"dataset_name": ranking.judgments.name, "source_type": "other"},
         "metric_config": {
             "evaluation_description": "Score of a model from comparisons in pairs by a panel of judges, in "
-            f"log-odds of being preferred; fitted by {ranking.fit.model}, sum of all scores zero.",
+            f"log-odds of being preferred; fitted by {fitted_by}, sum of all scores zero.",
             "metric_id": METRIC,
             "metric_name": "Judge-aware score",
             "metric_kind": "bradley_terry",

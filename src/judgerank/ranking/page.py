@@ -39,6 +39,7 @@ HEADS |= {"p_holm": "p (Holm)", "p_value": "p", "share_a": "first", "share_b": "
 HEADS |= {"both_bad": "both bad"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width afterwards"}
 HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
+HEADS |= {"above_mean": "above the mean"}
 HEADS |= {"win_rate": "win rate", "share_won": "share won"}
 HEADS |= {"score_without": "score unadjusted", "rank_without": "rank unadjusted"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared", "standard_error": "standard error"}
@@ -93,6 +94,7 @@ ABOUT = {
     "p_holm": "p-value, adjusted for all pairs by Holm's method",
     "p_value": "p-value before any adjustment for several tests",
     "separated": "whether the two models are significantly different, allowing for all pairs",
+    "above_mean": "mean score of the tasks less the mean of all models",
     "difference": "of the two scores",
     "log_loss": "of comparisons on held-out questions, with ties as a third outcome; lower is better",
     "worse": "than the best of them, with the standard error of the difference over questions",
@@ -108,6 +110,7 @@ HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 OTHERS = {"own_maker": "Votes of judges on models of their own maker"}
 OTHERS |= {"favourites": "Judges who favour, or slight, a single model"}
 OTHERS |= {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
+OTHERS |= {"mean_scores": "Mean scores less the mean of all models"}
 OTHERS |= {
     "failures": "How often both answers are bad, by model",
     "failed_questions": "Questions on which both answers are bad most often",
@@ -133,8 +136,18 @@ def methods(ranking: Record) -> list[str]:
     return [*texts, scale]
 
 
+METHOD_OF_SCORES = (
+    "Scores of the models are least squares means over {}, every task counting once, with errors by the jackknife "
+    "over tasks. Pairs are tested by paired t-tests, and by McNemar's exact test where scores have two values; "
+    "significance is Holm's (1979). The leaderboard has the scores in log-odds: multiplied so that they vary as "
+    "much as those that the signs of the differences give. Win rates follow from these."
+)
+
+
 def _fit_of(fitted: Fit, judgments: Judgments) -> str:
     spread = "Intervals treat comparisons as independent (inverse expected information)."
+    if fitted.sizes is not None:
+        return METHOD_OF_SCORES.format(counted(fitted.sizes.n_tasks, "task"))
     if fitted.effects is not None:
         spread = (
             "Every answer has a quality of its own, shared by all judges of its question: a normal random effect "
@@ -407,6 +420,8 @@ def _next(plan: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
 
 def _next_told(ranking: Record) -> str:
     plan = ranking.tables["next"]
+    if ranking.fit.sizes is not None:
+        return "Score all models on more tasks. How many separate two models: judgerank plan."
     if plan.empty and not ranking.tables["leaderboard"]["low"].isna().all():
         return f"No judge is left to ask: each {NOBODY}. Add other judges."
     if plan.empty:

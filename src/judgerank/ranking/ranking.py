@@ -355,7 +355,8 @@ def rank(
     model : str, optional
         A member of the family (`judgerank.model.members.MODELS`), or a file that defines one. By default
         ``position_aware`` where the order of presentation identifies it, else ``judge_aware``; how well each
-        predicts questions left out is then said beside it.
+        predicts questions left out is then said beside it. Scores are compared by how much they differ, unless a
+        member is named (`judgerank.inference.score_sizes`).
     solver : {"penalised", "newton", "adam", "localized"}
         By default scores and judges are shrunk toward the panel, by as much as the data ask for; there is always
         an estimate. ``newton`` is exact, and stands beside it in the notes and in the table ``exact``.

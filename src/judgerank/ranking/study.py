@@ -18,6 +18,7 @@ from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, No
 from judgerank.data.judgments import Judgments
 from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import all_ties
+from judgerank.fits.by_sizes import by_sizes, made_of_scores, sizes_of
 from judgerank.fits.errors_by_question import by_clusters, by_question, number_of, questions_of
 from judgerank.fits.favourites import Favourite, favourites
 from judgerank.fits.fit import fit
@@ -236,6 +237,9 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
     answers are ties there are no intervals. Where judges have tastes of their own, errors allow for them, unless
     the settings ask for this panel's.
 
+    Where all judgments are made of scores, the models' scores and their errors are by the sizes of the
+    differences, unless the settings name a model of judgments, blocks or question effects.
+
     Raises
     ------
     ConfigError, DataError
@@ -249,6 +253,14 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
         departures.insert(0, f"Model {unweighted.name} in place of {model.name}. {EQUAL_WEIGHTS}")
     member_alone = requested.member
     independent = requested if requested.without is None or is_usable(requested) else requested.without
+    by_size = may_use_sizes(settings) and made_of_scores(judgments) and has_errors(independent)
+    sizes = sizes_of(judgments, judgments.unit(settings.units[0]) if settings.units else None) if by_size else None
+    if by_size and sizes is None:
+        departures.append(SIGNS_ALONE)
+    if sizes is not None:
+        units = units_behind(judgments, settings) if settings.units else None
+        reported = replace(by_sizes(independent, sizes), clusters=units)
+        return Component(judgments, settings, reported, independent, member_alone, requested, tuple(departures))
     reported = _by_question(independent, judgments, settings)
     if orders_of(reported) is None:
         if independent.blocks:
@@ -264,6 +276,18 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
         reported = reported.for_this_panel()
     fits = reported, independent, member_alone, requested
     return Component(judgments, settings, *fits, tuple(departures), tastes)
+
+
+SIGNS_ALONE = (
+    "Scores are compared by which is higher, not by how much: there is one task, all scores are equal, or a model "
+    "has too few tasks in common with the others to tell how far its mean is off."
+)
+
+
+def may_use_sizes(settings: Settings) -> bool:
+    """Whether scores are compared by how much they differ: no model of judgments or their errors is asked for."""
+    by_tasks = settings.cluster == CLUSTERS[0] or len(settings.units) == 1
+    return by_tasks and settings.model is None and not settings.blocks
 
 
 def _taste_test(independent: Fit, reported: Fit, judgments: Judgments, settings: Settings) -> TasteTest | None:

@@ -18,6 +18,7 @@ from judgerank.data.judgments import INDIVIDUAL, Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.tied_choices import all_ties
+from judgerank.fits.by_sizes import made_of_scores
 from judgerank.fits.favourites import favourites
 from judgerank.fits.presentation import has_errors
 from judgerank.fits.result import Fit
@@ -27,7 +28,7 @@ from judgerank.model.naming import member
 from judgerank.ranking.choices import Settings, default_member, identified
 from judgerank.ranking.components import fit_member, parts_of
 from judgerank.ranking.recusal import Recusal, recusal_of
-from judgerank.ranking.study import MOST_SAMPLED
+from judgerank.ranking.study import MOST_SAMPLED, may_use_sizes
 from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
@@ -160,6 +161,11 @@ def trust_report(
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
     recusal, parts, fitted, tastes = _counted(replace(judgments, frame=numbered), settings)
     part, remarks = parts[0], [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
+    if may_use_sizes(settings) and made_of_scores(part):
+        remarks.append(
+            "These are scores. This report goes by which score is higher, and `judgerank rank` by how much, so "
+            "the order and the removals may differ."
+        )
     if len(parts) > 1:
         remarks.append(
             f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest."

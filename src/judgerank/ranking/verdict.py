@@ -22,6 +22,7 @@ from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.order.cycles import shortest_cycle
+from judgerank.ranking import score_boards
 from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest
@@ -274,6 +275,8 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
             f"{text} The judges seem to differ in taste, so this and all intervals allow for which judges were "
             "asked (--whose this_panel does not)."
         )
+    if ranking.fit.sizes is not None:
+        text = " ".join(filter(None, [text, score_boards.on_selection(ranking.fit, name)]))
     text = " ".join([text, *_on_favourites(ranking)])
     if not (claims.contenders and claims.has_any):
         return text
@@ -292,6 +295,8 @@ def _on_favourites(ranking: Record) -> list[str]:
 
 def _whose(ranking: Record) -> str:
     """Whose opinion the claims are, to follow "for"."""
+    if ranking.fit.sizes is not None:
+        return "tasks like these"
     if ranking.whose == LIKE_THESE:
         return "judges like these"
     judges, few = ranking.fit.comparisons.judges, len(ranking.judgments.few_judges)
@@ -300,7 +305,10 @@ def _whose(ranking: Record) -> str:
 
 
 def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
-    """How often the first model is preferred to the second, as counted and as fitted."""
+    """How often the first model is preferred to the second, as counted and as fitted, or how far it is ahead."""
+    if ranking.fit.sizes is not None:
+        names = best["model"], second["model"]
+        return score_boards.lead(ranking.fit, ranking.fit.sizes, *names, ranking.settings.level)
     lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
     chance = f"{float(win_probability(ranking.fit, np.array(lead), middle)):.0%}"
     name, rival = best["model"], second["model"]
@@ -319,6 +327,8 @@ def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
     """A sentence on what would change who leads; empty where that is known of another fit alone."""
     if board["score"].iloc[0] - board["score"].iloc[1] < LEVEL_SCORES:
         return f"{board['model'].iloc[0]} and {board['model'].iloc[1]} have the same score: neither is ahead."
+    if ranking.fit.sizes is not None:
+        return score_boards.change(ranking.fit, ranking.fit.sizes)
     fragility = next(
         (remark.removeprefix(FRAGILITY) for remark in ranking.remarks if remark.startswith(FRAGILITY)), ""
     )
@@ -348,6 +358,9 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     first, second = claims.undecided
     if {first, second} <= {*shortest_cycle(ranking.fit, ranking.settings.level)}:
         return PAIR_BY_PAIR
+    if ranking.fit.sizes is not None:
+        alpha = (1 - ranking.settings.level) / max(int(np.triu(~claims.better, 1).sum()), 1)
+        return score_boards.advice(ranking.fit, ranking.fit.sizes, first, second, alpha)
     few = too_few(ranking.fit)
     if few:
         unknown = few.too_few_to_tell("how many comparisons that takes")
@@ -392,6 +405,8 @@ def _by_whom(asked: list[str], judges: list[str]) -> str:
 
 def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     frame, c = ranking.judgments.frame, ranking.judgments.comparisons
+    if ranking.fit.sizes is not None:
+        return score_boards.facts(ranking.fit.sizes, len(c.models), ranking.judgments.n_judges)
     compared = noun(round(c.n_comparisons), "judgment" if c.stages is None else "comparison")
     models = sum(len(fitted.scores) for fitted in ranking.fits)
     facts = [
@@ -417,10 +432,11 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def reading_lines(ranking: Record) -> list[str]:
-    """How records were read, without what the verdict warns of, and how many votes do not count."""
+    """How records were read and scores compared, without what is warned of, and how many votes do not count."""
     judgments = ranking.judgments
     read = [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
-    return [*read, *ranking.recusal.on_left_out()]
+    how = [] if ranking.fit.sizes is None else [score_boards.remark(ranking.fit.sizes)]
+    return [*read, *how, *ranking.recusal.on_left_out()]
 
 
 def on_two_variants(judgments: Judgments, command: str) -> str:

@@ -20,6 +20,7 @@ from judgerank.ranking.study import Component, Finding, Ranked
 OPENING = ("own_maker", "default", "prediction", "unconnected", "left_out")  # of the set
 OF_COMPONENT = (
     *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
+    "mean_scores",
     *("departures", "several_answers", "exact_fit", "sigma"),
     *("position_bias", "rivals", "convergence", "top_change"),
     *("few_comparisons", "one_sided_votes", "far_models", "few_questions"),
@@ -45,6 +46,12 @@ CLOSING = ("categories", "failures")  # of the set
 OF_PAIRS = (
     *("top_change", "one_sided_votes", "goodness_of_fit", "repeated_requests"),
     *("by_judge", "near_copies", "changed_judges"),
+)
+# left out where scores are compared by their sizes: on the likelihood of judgments, its members and its errors
+OF_JUDGMENTS = (
+    *("default", "prediction", "several_answers", "exact_fit", "sigma", "position_bias", "rivals", "convergence"),
+    *("top_change", "few_comparisons", "one_sided_votes", "far_models", "few_questions", "other_units"),
+    *("goodness_of_fit", "adjusted", "by_judge", "whose_opinion", "changed_judges", "large_set"),
 )
 # processor time beside that of most others, on sets of 10,000 and 36,000 judgments; for estimates of what is left
 COSTS = {"goodness_of_fit": 60.0, "top_change": 25.0, "prediction": 20.0, "panel": 10.0}
@@ -74,7 +81,12 @@ def found_in_component(component: Component, names: tuple[str, ...], report: Rep
 
 
 def _run_all(names: tuple[str, ...], function: str, about: Ranked | Component, report: Report) -> list[Finding]:
-    left_out = OF_PAIRS if isinstance(about, Component) and about.comparisons.stages is not None else ()
+    components = [about] if isinstance(about, Component) else about.components
+    left_out: tuple[str, ...] = ()
+    if all(component.reported.sizes is not None for component in components):
+        left_out = OF_JUDGMENTS
+    elif isinstance(about, Component) and about.comparisons.stages is not None:
+        left_out = OF_PAIRS
     findings = []
     for name in names:
         study = None if name in left_out else _study(name, function)

@@ -46,8 +46,10 @@ MOST = 10_000_000  # comparisons of a pair beyond which it is not said to be sep
 
 
 def of_component(component: Component) -> Finding:
-    """The table ``next``: what to collect next."""
+    """The table ``next``: what to collect next; no rows where scores are compared by their sizes."""
     chosen, reported = component.settings, component.reported
+    if reported.sizes is not None:
+        return Finding(tables={"next": pd.DataFrame(columns=COLUMNS)})
     suspects = one_sided_judges(component.judgments.comparisons, component.member.model)
     allowed = may_judge(reported, table_of(component), chosen, suspects)
     if component.has_intervals:

@@ -20,7 +20,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import counted, listed
 from judgerank.reading.layouts import strength
-from judgerank.reading.layouts.table import SCORE_GAP, Layout, Table, values
+from judgerank.reading.layouts.table import SCORE_GAP, SCORE_SCALE, Layout, Table, values
 from judgerank.reading.layouts.texts import WORDS, plain
 from judgerank.reading.layouts.words import number
 
@@ -158,6 +158,7 @@ def _pair(value: pd.DataFrame, present: pd.DataFrame, scale: pd.Series, a: str, 
     letters = np.select([gap > 0, gap < 0], ["a", "b"], "c").astype(object)
     letters[np.isnan(gap)] = None
     question, item, judge = (rows.index.get_level_values(name) for name in ("question", ITEM, "judge"))
+    lengths = scale.reindex(judge).to_numpy()
     columns = {
         ITEM: item,
         "model_a": a,
@@ -165,7 +166,8 @@ def _pair(value: pd.DataFrame, present: pd.DataFrame, scale: pd.Series, a: str, 
         "judge_model": judge,
         "judge_preferred_model": letters,
         "gap": gap,
-        SCORE_GAP: gap / scale.reindex(judge).to_numpy(),
+        SCORE_GAP: gap / lengths,
+        SCORE_SCALE: lengths,
     }
     if CATEGORY in rows.index.names:
         columns[CATEGORY] = pd.Index(

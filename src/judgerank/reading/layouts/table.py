@@ -28,6 +28,7 @@ ASK = "ask"  # of the column of counts: refuse one that is there and not spoken 
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
 ONE_JUDGE = "one judge"
 SCORE_GAP = "score_gap"  # column: by how much model_a's score is above model_b's, as a share of the judge's scale
+SCORE_SCALE = "score_scale"  # column: length of that scale, in the units of the file
 PAIR = ("model_a", "model_b")
 OF_NAMES = (*PAIR, "judge")  # keys of columns of names
 WIDE = "if each judge has a column of answers, say what words but a, b and tie mean: --winner-values W=VALUE"
