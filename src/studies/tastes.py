@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Answers, Drawn, collect_until
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import question_name
@@ -20,7 +20,6 @@ from judgerank.fits.fit import fit
 from judgerank.fits.presentation import pairs
 from judgerank.fits.result import Fit
 from judgerank.model.block import Records
-from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
 from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Settings, default_member

@@ -15,15 +15,15 @@ from scipy.stats import t as student
 
 import judgerank
 from judgerank import Comparisons, fit, load
+from judgerank.data.arrays import generator
 from judgerank.data.errors import NoIntervalError
 from judgerank.fits.errors_by_question import by_question, questions_of, too_few
 from judgerank.fits.presentation import leaderboard, win_rate_intervals
 from judgerank.inference.clusters import cluster_gradients, effective_by_pair, sums_and_products
 from judgerank.inference.wald import at_degrees, two_sided
 from judgerank.model.members import JudgeValues
-from judgerank.model.streams import generator
-from judgerank.order.cycles import shortest_cycle
 from judgerank.order.flips import leads_by_question, p_either
+from judgerank.order.head_to_head import shortest_cycle
 from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
 from judgerank.ranking.ranking import rank
 from judgerank.ranking.studies.next_comparisons import cost_of_pair

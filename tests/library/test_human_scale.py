@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from judgerank import fit, on_human_board, people_report
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.ascent import peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.inference.wald import normal_quantile, wald
-from judgerank.model.streams import generator
 from judgerank.people import toward_panel
 from judgerank.people.anchor import anchored_by_people
 from judgerank.people.human_scale import (

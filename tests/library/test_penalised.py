@@ -14,6 +14,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from judgerank import Status, fit, load, rank, read
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.engine import marginal_likelihood, problem
@@ -25,7 +26,6 @@ from judgerank.engine.problem import BlockProblem, Problem
 from judgerank.fits.storing import save
 from judgerank.inference.clusters import for_few_clusters
 from judgerank.model.members import BTL, MODELS, Parameters
-from judgerank.model.streams import generator
 from judgerank.ranking import studies
 from judgerank.ranking.choices import DEFAULT, SHRUNK
 from judgerank.ranking.studies import coverage, leaderboards, one_sided_votes

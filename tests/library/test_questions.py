@@ -16,7 +16,7 @@ from scipy.stats import norm
 from judgerank import Fit, Status, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
-from judgerank.data.strengths import strength_by_side
+from judgerank.data.frames import strength_by_side
 from judgerank.engine.questions import laplace, quadrature
 from judgerank.engine.questions.curvature import of_modes
 from judgerank.engine.questions.groups import at_rows, grouped, merged

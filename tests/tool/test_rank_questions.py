@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from judgerank import fit, load, pairwise, rank, rank_intervals, read
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError, NotIdentifiedError
 from judgerank.inference.clusters import two_way
-from judgerank.model.streams import generator
 from judgerank.order.pairs import orders
 from judgerank.order.scale import scale_of
 from judgerank.ranking import study

@@ -28,7 +28,7 @@ from judgerank.cli.options import (
 from judgerank.cli.terminal import number, say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import listed
-from judgerank.writing.extras import needed
+from judgerank.data.modules import needed
 
 if TYPE_CHECKING:
     from judgerank.collecting.collection import Study

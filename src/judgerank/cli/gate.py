@@ -41,12 +41,12 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import Messages, say, say_json, say_wrapped
+from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, listed
-from judgerank.data.units import QUESTION
+from judgerank.data.modules import asking
 from judgerank.gating.callers import as_called, tell_github_without_verdict
 from judgerank.gating.rule import MISSING, MODES, SCALES, SCORE, Rule
-from judgerank.writing.extras import asking
 
 if TYPE_CHECKING:
     from judgerank.data.judgments import Judgments

@@ -44,9 +44,9 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import Progress, say, say_json
+from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
 from judgerank.data.listing import counted
-from judgerank.data.units import QUESTION
 from judgerank.planning import USUAL, Assumption
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 from scipy.special import pdtr
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import counted
-from judgerank.data.units import QUESTION
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import (
     JUDGMENT,

@@ -11,12 +11,12 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError, NoIntervalError
+from judgerank.data.modules import needed
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald, wald_by_covariance
 from judgerank.order.pairs import Order, difference_intervals, orders, pairwise, rank_intervals
 from judgerank.order.scale import reported_covariance, scale_of
-from judgerank.writing.extras import needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, fdtrc
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.units import QUESTION
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from judgerank.data import QUESTION, UNITS
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
@@ -18,7 +19,6 @@ from judgerank.data.errors import ConfigError, DataError, JudgerankError, NoMaxi
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, noun
 from judgerank.data.rankings import BROKEN, as_pairs
-from judgerank.data.units import QUESTION, UNITS
 from judgerank.fits.errors_by_question import number_of, questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit

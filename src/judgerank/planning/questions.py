@@ -30,11 +30,11 @@ from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.special import ndtri
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.data.units import QUESTION
 from judgerank.engine.likelihood import product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients, drawn_clusters

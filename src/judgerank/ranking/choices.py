@@ -9,12 +9,12 @@ from functools import cached_property
 
 import pandas as pd
 
+from judgerank.data import QUESTION
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import position_share, positions_are_imitated
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
-from judgerank.data.units import QUESTION
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model

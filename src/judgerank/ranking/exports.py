@@ -25,9 +25,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.modules import needed
 from judgerank.inference.wald import normal_quantile
 from judgerank.ranking.choices import Record
-from judgerank.writing.extras import needed
 from judgerank.writing.spreadsheets import csv_of, records
 
 # A leaderboard as files of Every Eval Ever, one for each model, in an archive that unpacks into its folders.

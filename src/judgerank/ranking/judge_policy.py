@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from judgerank.data import QUESTION
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES
 from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import LEFT_OUT
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, noun, shortened
-from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import plural, sampled
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.fits.result import Fit

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data import QUESTION
+from judgerank.data.frames import MOST_STRENGTHS
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import MOST_TIED, in_stages, sizes_of_rankings
-from judgerank.data.strengths import MOST_STRENGTHS
-from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, plural, sampled
 from judgerank.fits.presentation import win_probability
 from judgerank.fits.result import Fit

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
@@ -27,7 +27,6 @@ from judgerank.fits.taste_test import TasteTest, taste_test
 from judgerank.inference.clusters import JUDGMENT, RANKING, Clusters, crossing
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Model
-from judgerank.model.streams import generator
 from judgerank.ranking.choices import (
     CLUSTERS,
     EFFECTS,

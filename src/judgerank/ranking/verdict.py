@@ -21,7 +21,7 @@ from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
-from judgerank.order.cycles import shortest_cycle
+from judgerank.order.head_to_head import shortest_cycle
 from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest

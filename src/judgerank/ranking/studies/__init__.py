@@ -38,6 +38,7 @@ TOGETHER = {
     ),
     "judge_notes": ("contrary_judges", "near_copies", "changed_judges"),
     "leaderboards": ("leaderboard", "differences", "categories", "adjusted", "failures"),
+    "panel": ("repeated_requests",),
 }
 REQUIRED = OF_COMPONENT[:4]  # whose tables are the ranking itself
 CLOSING = ("categories", "failures")  # of the set

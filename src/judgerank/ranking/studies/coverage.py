@@ -7,13 +7,13 @@ from math import ceil, comb, log2
 
 import numpy as np
 
+from judgerank.data import QUESTION, UNITS
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import LEFT_OUT, OUTCOMES
 from judgerank.data.listing import LISTED, counted, listed
 from judgerank.data.rankings import sizes_of_rankings
-from judgerank.data.units import QUESTION, UNITS
 from judgerank.fits.errors_by_question import (
     MOST_QUESTIONS,
     Questions,

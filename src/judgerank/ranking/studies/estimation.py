@@ -15,7 +15,7 @@ from judgerank.engine.solution import Status
 from judgerank.fits.result import Fit
 from judgerank.inference.uncertainty import MOST_PARAMETERS
 from judgerank.model.block import Need
-from judgerank.order.cycles import shortest_cycle
+from judgerank.order.head_to_head import shortest_cycle
 from judgerank.order.scale import reported_covariance, scale_of, standardised
 from judgerank.ranking.choices import EXACT, SHRUNK
 from judgerank.ranking.study import Component, Finding, Ranked, clusters, is_usable

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import chdtrc
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoIntervalError, NotIdentifiedError
 from judgerank.data.listing import listed, p_of
@@ -22,7 +22,6 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.block import Need
 from judgerank.model.members import MODELS, Model
-from judgerank.model.streams import generator
 from judgerank.ranking.studies import panel
 from judgerank.ranking.study import Component, Finding, clusters
 from judgerank.trust.fitness import MOST_PARAMETERS, MOST_ROWS

@@ -147,8 +147,8 @@ def _on_this_panel(component: Component) -> str:
             f"(tastes of its judges: standard deviation {spread:.2f} log-odds{tested})."
         )
     return (
-        f"Whose opinion: the {n_judges} judges show no tastes of their own{_beside(component)} (standard deviation "
-        f"{spread:.2g}{tested}), so intervals are for this panel."
+        f"Whose opinion: the {n_judges} judges show no tastes of their own{_beside(component)} (standard "
+        f"deviation {spread:.2g}{tested}), so intervals are for this panel."
     )
 
 
@@ -170,7 +170,8 @@ def _on_both(component: Component, table: pd.DataFrame) -> str:
     }
     counts = [int(pairwise(result, level)["separated"].sum()) for result in (fitted.for_this_panel(), fitted)]
     return (
-        f"Whose opinion: judges {have} tastes of their own{_beside(component)} (standard deviation {spread:.2f} log-odds{tested}). "
+        f"Whose opinion: judges {have} tastes of their own{_beside(component)} (standard deviation {spread:.2f} "
+        f"log-odds{tested}). "
         "The ranking and its intervals are for judges like these: another panel drawn as this one was would agree "
         f"with them. An interval is {widths['judges_like_these']:.2f} wide on average. For this panel of "
         f"{n_judges} as it is, it is {widths['this_panel']:.2f} wide, and {counts[0]} pairs are significantly "
