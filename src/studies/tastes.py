@@ -155,7 +155,7 @@ def separated_once(settings: dict[str, Any], rng: np.random.Generator) -> Record
     judgments = read_judgments(comparisons.to_frame().assign(question_id=question_id), copies="keep")
     ranked = ranked_set(judgments, Settings(level=settings["level"]))
     named, component = ranked.recusal.favoured, ranked.components[0]
-    panel, of_panel = component, component.reported.panel or component.reported
+    panel, of_panel = component, component.reported.errors.panel or component.reported
     if named:
         panel = ranked_set(judgments, Settings(level=settings["level"], whose=THIS_PANEL)).components[0]
         of_panel = panel.reported

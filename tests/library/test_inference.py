@@ -237,7 +237,7 @@ def test_clusters_of_one_size_count_in_full_and_unequal_ones_by_their_shares():
 
 
 def test_an_interval_all_but_at_zero_stays_above_it_and_finite(boundary):
-    wide = replace(boundary, robust=boundary.covariance * 1e6)
+    wide = boundary._with_errors(robust=boundary.covariance * 1e6)
     rows = wide.confidence_intervals().loc[lambda rows: rows["parameter"] == "discrimination"].dropna()
     assert (rows["low"] > 0).all()
     assert np.isfinite(rows["high"]).all()

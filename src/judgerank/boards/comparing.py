@@ -63,7 +63,7 @@ def fit_by_judges(board: Fit, judges: Iterable[str]) -> Fit:
     labels, question = numbered(board.question[keep])
     keys = None if board.question_keys is None else board.question_keys[labels]
     fitted = replace(fitted, question=question, question_keys=keys)
-    has_clusters = board.robust is not None or board.flips is not None
+    has_clusters = board.errors.robust is not None or board.errors.flips is not None
     return by_question(fitted, rows, question) if has_clusters else fitted
 
 
@@ -192,7 +192,7 @@ def _keys(board: Fit) -> np.ndarray | None:
     has_keys = board.question_keys is not None and board.question is not None and board.raw is not None
     if not has_keys or board.effects is not None or board.blocks or board.question_keys is None:
         return None
-    return board.question_keys if board.n_clusters == len(board.question_keys) else None
+    return board.question_keys if board.errors.n_clusters == len(board.question_keys) else None
 
 
 @dataclass(frozen=True)
@@ -344,11 +344,11 @@ class _Side:
             side_information[np.ix_(is_of_board, is_of_board)], count, 0
         )
         squares = board.dispersion * side_information
-        if board.robust is not None:  # its gradient's variance is behind the sandwich
+        if board.errors.robust is not None:  # its gradient's variance is behind the sandwich
             position = _places(board, both)
             shared = np.flatnonzero(position >= 0)
             padded = np.zeros_like(side_information)
-            padded[np.ix_(position[shared], position[shared])] = board.robust[np.ix_(shared, shared)]
+            padded[np.ix_(position[shared], position[shared])] = board.errors.robust[np.ix_(shared, shared)]
             squares = side_information @ padded @ side_information
         return cls(gradient, side_information, inverse, squares)
 

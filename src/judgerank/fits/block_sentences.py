@@ -42,7 +42,7 @@ def _on_block(result: Fit, block: Placed, table: pd.DataFrame) -> str:
             tested += TAKEN_ALONE
         largest = rows.reindex(rows["estimate"].abs().sort_values(ascending=False).index)[:LARGEST]
         return f"Block {block.name}, standard deviation {spread:.3f}{tested}); largest: {_changes_text(largest)}."
-    if result.n_clusters is not None:
+    if result.errors.n_clusters is not None:
         by = "question" if result.clusters is None else " and ".join(result.clusters.names)
         tested += f"; by {by} p = {result.wald(block.name):.2g}"
     elif result.question is not None and result.effects is None:

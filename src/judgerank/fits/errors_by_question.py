@@ -102,15 +102,15 @@ def too_few(fitted: Fit) -> Questions | None:
     if fitted.clusters is not None:
         units = units_of(fitted, fitted.require_raw(), fitted.clusters)
         return None if units.enough else units
-    if fitted.flips is not None:
+    if fitted.errors.flips is not None:
         if fitted.raw is not None and fitted.question is not None:
             return questions_of(fitted, fitted.raw, fitted.question)
-        n_questions = fitted.flips.shape[0]
+        n_questions = fitted.errors.flips.shape[0]
         return Questions(n_questions, float(n_questions), fitted.n_parameters)
-    effective = fitted.effective_clusters
+    effective = fitted.errors.effective_clusters
     if effective is None or fitted.effects is not None:
         return None
-    questions = Questions(fitted.n_clusters or 0, effective, fitted.n_parameters)
+    questions = Questions(fitted.errors.n_clusters or 0, effective, fitted.n_parameters)
     return None if questions.enough else questions
 
 
@@ -175,7 +175,7 @@ def units_of(fitted: Fit, comparisons: Comparisons, clusters: Clusters) -> Quest
 def sampled(fitted: Fit) -> str:
     """The units behind the errors of a fit and their numbers, in words, such as 12 values of template."""
     if fitted.clusters is None or fitted.clusters.are_judgments:
-        return number_and_unit(fitted.n_clusters or 0, QUESTION if fitted.clusters is None else JUDGMENT)
+        return number_and_unit(fitted.errors.n_clusters or 0, QUESTION if fitted.clusters is None else JUDGMENT)
     units = zip(fitted.clusters.names, fitted.clusters.labels, strict=True)
     return " and ".join(number_and_unit(number_of(label), name) for name, label in units)
 

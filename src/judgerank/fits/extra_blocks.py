@@ -82,8 +82,9 @@ def with_blocks(
         assert isinstance(without.settings, Newton)  # no other solver goes with blocks
         settings = Penalised(tolerance=without.settings.tolerance)
         solution = penalised.with_further(cells, model, start, _moving(without), settings, fixed_spread)
+    errors = replace(without.errors, robust=None)
     result = replace(
-        without, comparisons=cells, raw=comparisons, model=model, solution=solution, without=without, robust=None
+        without, comparisons=cells, raw=comparisons, model=model, solution=solution, without=without, errors=errors
     )
     if certified:
         require_bounded(result)
@@ -184,8 +185,7 @@ def _with_errors(result: FittedKind, covariance: FloatArray, without: FittedKind
     by_cluster = residuals_by_cluster(comparisons, without.model, without.solution.parameters, question)
     effective = effective_number(question, comparisons.count)
     information = information_by_cluster(comparisons, without.model, without.solution.parameters, question)
-    return replace(
-        result,
+    return result._with_errors(
         robust=covariance[:-1, :-1],
         by_cluster=by_cluster,
         effective_clusters=effective,

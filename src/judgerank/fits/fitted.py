@@ -27,8 +27,7 @@ class Fitted(Intervals):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
-    effective_by_pair, of_panel, flips
+    comparisons, model, settings, solution, effects, errors
         Those of `Intervals`.
     raw : Comparisons, optional
         What was fitted, before rows that are alike were merged.
@@ -119,17 +118,19 @@ class Fitted(Intervals):
         if rows_and_question is not None or self.raw is None:
             return rows_and_question
         if self.clusters is not None and self.clusters.are_judgments:
-            n_drawn = None if self.by_cluster is None else self.by_cluster.shape[0]
+            n_drawn = None if self.errors.by_cluster is None else self.errors.by_cluster.shape[0]
             return single_judgments(self.model.observed(self.raw), n_drawn)[1], None
         cluster = self.question if self.clusters is None else self.clusters.labels[0]
         if cluster is None or (self.clusters is not None and self.clusters.are_crossed):
             return None
-        n_clusters = self.n_clusters if self.flips is None else self.flips.shape[0]
+        n_clusters = self.errors.n_clusters if self.errors.flips is None else self.errors.flips.shape[0]
         labels, question = numbered(cluster)
         if len(labels) != n_clusters:
             return None
         rows = self.model.observed(self.raw)
-        _, drawn = drawn_clusters(question, None if self.by_cluster is None else self.by_cluster.shape[0])
+        _, drawn = drawn_clusters(
+            question, None if self.errors.by_cluster is None else self.errors.by_cluster.shape[0]
+        )
         return (rows, question) if drawn is None else (rows._rows(drawn), question[drawn])
 
     def require_raw(self) -> Comparisons:

@@ -6,7 +6,7 @@ import json
 import logging
 import zipfile
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
 from typing import Any
 
@@ -18,6 +18,7 @@ from judgerank.data.errors import DataError
 from judgerank.engine.solution import Status
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import PARTS, SCALE, VERSION
+from judgerank.inference.uncertainty import Errors
 from judgerank.model.block import Role
 
 log = logging.getLogger("judgerank")
@@ -103,7 +104,11 @@ def _unpacked(value: Any, arrays: Mapping[str, AnyArray], kinds: Mapping[str, An
         case {"sparse": parts, "shape": shape}:
             return csr_array(tuple(inner(part) for part in parts), shape=tuple(shape))
         case {"kind": kind, "fields": named}:
-            return kinds[kind](**{name: inner(part) for name, part in named.items()})
+            values = {name: inner(part) for name, part in named.items()}
+            if kinds[kind] is Fit:
+                of_errors = values.keys() & {field.name for field in fields(Errors)}
+                values["errors"] = Errors(**{name: values.pop(name) for name in of_errors})
+            return kinds[kind](**values)
         case {"status": status}:
             return Status(status)
         case {"role": role}:

@@ -261,7 +261,10 @@ def heading(fitted: Fitted) -> list[str]:
 def _on_clusters(fitted: Fitted) -> str:
     if fitted.clusters is not None and fitted.clusters.are_judgments:
         return "standard errors take every judgment by itself"
-    clusters, effective = fitted.n_clusters or fitted.degrees_of_freedom + 1, fitted.effective_clusters
+    clusters, effective = (
+        fitted.errors.n_clusters or fitted.degrees_of_freedom + 1,
+        fitted.errors.effective_clusters,
+    )
     less = effective is not None and round(effective) < clusters
     effective_text = f", which count as {effective:,.0f} of equal size" if less else ""
     return f"standard errors allow for dependence within {clusters:,.0f} clusters{effective_text}"

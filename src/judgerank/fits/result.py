@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -49,8 +49,7 @@ class Fit(Fitted):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
-    effective_by_pair, of_panel, flips, raw, question, without
+    comparisons, model, settings, solution, effects, errors, raw, question, without
         Those of `Fitted`, and so are `remarks` and `merged`.
 
     Examples
@@ -137,10 +136,10 @@ class Fit(Fitted):
         ConfigError
             If the fit allows for no tastes: its errors are those of this panel already.
         """
-        if self.panel is not None:
-            return cast(Self, self.panel)
+        if self.errors.panel is not None:
+            return cast(Self, self.errors.panel)
         self._extra_columns(TASTE)
-        return replace(self, of_panel=True)
+        return self._with_errors(of_panel=True)
 
     def flipped(
         self,
@@ -174,7 +173,7 @@ class Fit(Fitted):
             None if labels is None else leads_by_question(rows, self.model, self.solution.parameters, labels)
             for labels in (question_index, across)
         )
-        return replace(self, flips=leads, flips_across=more)
+        return self._with_errors(flips=leads, flips_across=more)
 
     def test(self, block: str) -> BlockTest:
         """Likelihood-ratio test of a further block against the same fit without it.
@@ -272,7 +271,7 @@ class Fit(Fitted):
         error = np.sqrt(np.maximum(variances[:, None] + variances[None, :] - 2 * among, 0.0))
         np.fill_diagonal(error, np.inf)
         difference = np.subtract.outer(scores[ranking], scores[ranking])
-        few = self.flips is not None
+        few = self.errors.flips is not None
         twice = np.stack([difference] * 2), np.stack([error, np.full_like(error, np.inf) if few else error])
         names = np.asarray(self.comparisons.models, object)[ranking]
         variances = self.degrees_of_pairs[np.ix_(ranking, ranking)]

@@ -110,8 +110,7 @@ class Intervals(Criteria):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, robust, by_cluster, n_clusters, effective_clusters,
-    effective_by_pair, of_panel
+    comparisons, model, settings, solution, errors
         Those of `Uncertainty`.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,15 +47,13 @@ MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seco
 
 
 @dataclass(frozen=True, eq=False)
-class Uncertainty(Predictions):
-    """Estimates with their covariance.
+class Errors:
+    """What the covariance, the intervals and the tests of a fit are computed from.
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects
-        Those of `Estimates`.
     robust : float array, shape (D, D), optional
-        Covariance in place of the plug-in one; see `clustered`.
+        Covariance in place of the plug-in one; see `Uncertainty.clustered`.
     meat : float array, shape (D, D), optional
         Sum of squares of the clusters' gradients behind `robust`, with what few clusters leave out.
     by_cluster : sparse float array, shape (Q, K (N + B)), optional
@@ -77,7 +75,7 @@ class Uncertainty(Predictions):
     tastes : float
         Standard deviation of judges' tastes that errors allow for, in log-odds (`for_judges_like_these`).
     panel : Uncertainty, optional
-        The same with the errors of this panel, where `tastes` are allowed for.
+        The fit with the errors of this panel, where `tastes` are allowed for.
     """
 
     robust: FloatArray | None = None
@@ -91,7 +89,26 @@ class Uncertainty(Predictions):
     across: tuple[csr_array, csr_array] | None = None
     flips_across: csr_array | None = None
     tastes: float = 0.0
-    panel: Self | None = None
+    panel: Uncertainty | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty(Predictions):
+    """Estimates with their covariance.
+
+    Attributes
+    ----------
+    comparisons, model, settings, solution, effects
+        Those of `Estimates`.
+    errors : Errors
+        What their covariance is computed from.
+    """
+
+    errors: Errors = Errors()
+
+    def _with_errors(self, **changes: Any) -> Self:
+        """The same fit, some of its `errors` being others."""
+        return replace(self, errors=replace(self.errors, **changes))
 
     @cached_property
     def free(self) -> BoolArray:
@@ -133,7 +150,9 @@ class Uncertainty(Predictions):
             If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
             many parameters.
         """
-        return self.as_panel(self._over_spreads() if self.robust is None else self._finite(self.robust))
+        return self.as_panel(
+            self._over_spreads() if self.errors.robust is None else self._finite(self.errors.robust)
+        )
 
     def _finite(self, robust: FloatArray) -> FloatArray:
         """A covariance that was given."""
@@ -143,7 +162,7 @@ class Uncertainty(Predictions):
 
     def as_panel(self, covariance: FloatArray) -> FloatArray:
         """A covariance, shape (D, D), as this panel's, where errors are those of its own mean."""
-        if not self.of_panel:
+        if not self.errors.of_panel:
             return covariance
         to_panel = panel_means(self.model, self.solution.parameters, self.chosen)
         return to_panel @ covariance @ to_panel.T
@@ -175,11 +194,13 @@ class Uncertainty(Predictions):
     def at_its_spread(self) -> FloatArray:
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
         self._require_few_parameters()
-        if self.meat is None:
-            expected = self._inverse("expected") if self.robust is None else self._finite(self.robust)
-            return self.dispersion * expected if self.robust is None else expected
+        if self.errors.meat is None:
+            expected = (
+                self._inverse("expected") if self.errors.robust is None else self._finite(self.errors.robust)
+            )
+            return self.dispersion * expected if self.errors.robust is None else expected
         bread = self._inverse("observed")
-        covariance = bread @ (self.meat + self.dispersion * self._penalty) @ bread
+        covariance = bread @ (self.errors.meat + self.dispersion * self._penalty) @ bread
         # judges who answer as one in every cluster do not differ at all, to within rounding
         np.fill_diagonal(covariance, np.maximum(np.diag(covariance), 0.0))
         return covariance
@@ -198,13 +219,13 @@ class Uncertainty(Predictions):
         Gradients in the scores are in proportion to discriminations, and so is the root of the information.
         """
         conditional_fit = replace(self, solution=solution)
-        if self.meat is None or solution is self.solution:
+        if self.errors.meat is None or solution is self.solution:
             return conditional_fit
         n = len(self.comparisons.models)
         trace, two = (np.trace(fit._information("expected")[:n, :n]) for fit in (self, conditional_fit))
-        times = np.ones(len(self.meat))
+        times = np.ones(len(self.errors.meat))
         times[:n] = np.sqrt(two / max(trace, np.finfo(float).tiny))
-        return replace(conditional_fit, meat=self.meat * np.outer(times, times))
+        return conditional_fit._with_errors(meat=self.errors.meat * np.outer(times, times))
 
     def _inverse(self, curvature: Curvature) -> FloatArray:
         """Inverse of the information, the penalty's among it, in the zero-sum coordinates.
@@ -259,13 +280,15 @@ class Uncertainty(Predictions):
         One at least, however much one cluster has. Tastes that errors allow for are in `degrees_of_pairs` alone.
         """
         of_tastes = np.inf
-        if not self.tastes and self.speaks_of_judges_like_these:
+        if not self.errors.tastes and self.speaks_of_judges_like_these:
             of_tastes = degrees_of_tastes(self.model, self.free, len(self.comparisons.models))
-        n_effective = self.effective_clusters or self.n_clusters  # a fit saved before has the second alone
+        n_effective = (
+            self.errors.effective_clusters or self.errors.n_clusters
+        )  # a fit saved before has the second alone
         if n_effective is not None:
             return min(max(n_effective - 1.0, 1.0), of_tastes)
-        if self.by_cluster is not None:
-            return min(self.by_cluster.shape[0] - 1.0, of_tastes)
+        if self.errors.by_cluster is not None:
+            return min(self.errors.by_cluster.shape[0] - 1.0, of_tastes)
         return of_tastes
 
     @cached_property
@@ -276,15 +299,15 @@ class Uncertainty(Predictions):
         judges are a large part of the variance (Satterthwaite, 1946).
         """
         n, degrees = len(self.comparisons.models), self.degrees_of_freedom
-        if self.panel is not None:
-            both, panel = (variances_of_pairs(fit.covariance[:n, :n]) for fit in (self, self.panel))
+        if self.errors.panel is not None:
+            both, panel = (variances_of_pairs(fit.covariance[:n, :n]) for fit in (self, self.errors.panel))
             of_tastes = degrees_of_tastes(self.model, self.free, n)
-            parts = panel**2 / self.panel.degrees_of_pairs + np.maximum(both - panel, 0.0) ** 2 / of_tastes
+            parts = panel**2 / self.errors.panel.degrees_of_pairs + np.maximum(both - panel, 0.0) ** 2 / of_tastes
             by_pair = np.divide(both**2, parts, out=np.full_like(both, np.inf), where=parts > 0)
             return np.minimum(np.maximum(by_pair, 1.0), degrees)
-        if self.effective_by_pair is None:
+        if self.errors.effective_by_pair is None:
             return np.full((n, n), degrees)
-        return np.minimum(np.maximum(self.effective_by_pair - 1.0, 1.0), degrees)
+        return np.minimum(np.maximum(self.errors.effective_by_pair - 1.0, 1.0), degrees)
 
     @property
     def degrees_of_scores(self) -> FloatArray:
@@ -299,13 +322,13 @@ class Uncertainty(Predictions):
     @cached_property
     def of_tests(self) -> Self:
         """This fit with the errors that tests of pairs take: with sign flips, those of independent comparisons."""
-        if self.flips is None or self.meat is None:
+        if self.errors.flips is None or self.errors.meat is None:
             return self
-        plain = replace(self, robust=None, meat=None, by_cluster=None, across=None, n_clusters=None)
-        plain = self._at_same_spreads(
-            replace(plain, effective_clusters=None, effective_by_pair=None, tastes=0.0, panel=None)
+        errors = Errors(
+            of_panel=self.errors.of_panel, flips=self.errors.flips, flips_across=self.errors.flips_across
         )
-        return plain.for_judges_like_these(self.tastes) if self.tastes else plain
+        plain = self._at_same_spreads(replace(self, errors=errors))
+        return plain.for_judges_like_these(self.errors.tastes) if self.errors.tastes else plain
 
     def _at_same_spreads(self, other: Self) -> Self:
         """Another fit with the same estimates, at the standard deviations of the penalty that this one has."""
@@ -318,12 +341,12 @@ class Uncertainty(Predictions):
     @property
     def is_robust(self) -> bool:
         """Whether errors are not those of the model: by cluster, or of question effects."""
-        return (self if self.panel is None else self.panel).robust is not None
+        return (self if self.errors.panel is None else self.errors.panel).errors.robust is not None
 
     @property
     def speaks_of_judges_like_these(self) -> bool:
         """Whether errors allow for the tastes that the judges of this panel happen to have."""
-        return self.tastes > 0 or (not self.of_panel and has_tastes(self.model, self.chosen))
+        return self.errors.tastes > 0 or (not self.errors.of_panel and has_tastes(self.model, self.chosen))
 
     def for_judges_like_these(self, tastes: float) -> Self:
         """The same fit with errors that allow for judges' tastes of a standard deviation, in log-odds.
@@ -333,10 +356,10 @@ class Uncertainty(Predictions):
         tastes^2 sum h h', besides what it has of comparisons: those of the model where none are clustered.
         """
         shared = shared_with_tastes(self.comparisons, self.model, self.solution.parameters)[self.chosen]
-        meat = self.dispersion * self._information("expected") if self.meat is None else self.meat
-        wider = replace(self, meat=meat + tastes**2 * shared @ shared.T, tastes=tastes, panel=self)
+        meat = self.dispersion * self._information("expected") if self.errors.meat is None else self.errors.meat
+        wider = self._with_errors(meat=meat + tastes**2 * shared @ shared.T, tastes=tastes, panel=self)
         wider = self._at_same_spreads(wider)
-        robust_fit = replace(wider, robust=wider._over_spreads())
+        robust_fit = wider._with_errors(robust=wider._over_spreads())
         vars(robust_fit)["by_spread"] = wider.by_spread
         return robust_fit
 
@@ -415,11 +438,11 @@ class Uncertainty(Predictions):
         ]
         effective = min(effective_number(cluster, comparisons.count) for cluster in (first, second))
         robust_fit = self._with_meat(meat, min(numbers[:2]), residuals[0], effective, np.minimum(*behind))
-        return replace(robust_fit, across=(residuals[1], residuals[2]))
+        return robust_fit._with_errors(across=(residuals[1], residuals[2]))
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and the cluster of each, if errors are by cluster; None if not held."""
-        return (self.comparisons, None) if self.robust is None and self.flips is None else None
+        return (self.comparisons, None) if self.errors.robust is None and self.errors.flips is None else None
 
     def require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
         """Refuse comparisons that are not those that were fitted, as far as names and numbers tell.
@@ -490,11 +513,11 @@ class Uncertainty(Predictions):
             meat = meat + for_few_clusters(meat, info, inverse, n_clusters, self.dispersion)
 
         of_equal_size = float(n_clusters) if effective is None else effective
-        counted = replace(
-            self, n_clusters=n_clusters, effective_clusters=of_equal_size, effective_by_pair=by_pair, meat=meat
+        counted = self._with_errors(
+            n_clusters=n_clusters, effective_clusters=of_equal_size, effective_by_pair=by_pair, meat=meat
         )
         counted = self._at_same_spreads(counted)  # the same estimates: fitted once
-        robust_fit = replace(counted, robust=counted._over_spreads(), by_cluster=by_cluster)
+        robust_fit = counted._with_errors(robust=counted._over_spreads(), by_cluster=by_cluster)
         vars(robust_fit)["by_spread"] = counted.by_spread
         return robust_fit
 

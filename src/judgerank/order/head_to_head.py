@@ -99,7 +99,7 @@ def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | Non
     of whose tastes a pair says little.
     """
     row_data = result.independent_rows()
-    if row_data is None or result.tastes or any(block.shrunk for block in result.model.further):
+    if row_data is None or result.errors.tastes or any(block.shrunk for block in result.model.further):
         return None
     rows, question = row_data
     if question is not None and len(numbered(question)[0]) == len(question):

@@ -473,7 +473,7 @@ def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit)
     judge_index = pd.Index(names).get_indexer(pd.Index(c.judges))
     rows = replace(c, judges=names, judge=np.where(people, len(names) - 1, judge_index[c.judge]))
     fitted = fit(rows, panel.model)
-    return fitted.clustered(rows, question) if panel.robust is not None else fitted
+    return fitted.clustered(rows, question) if panel.errors.robust is not None else fitted
 
 
 def _lines(report: PeopleReport) -> Iterator[str]:

@@ -225,7 +225,7 @@ class Record:
     @property
     def panel_fit(self) -> Fit:
         """`fit` with errors of these judges alone: what is saved and compared with other rankings."""
-        return self.fit if self.fit.panel is None else self.fit.panel
+        return self.fit if self.fit.errors.panel is None else self.fit.for_this_panel()
 
     @property
     def whose(self) -> str:

@@ -142,7 +142,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "observed information of that likelihood, and probabilities are for a question drawn at random. Pairs "
             "are also tested by the residuals of each question."
         )
-    elif fitted.flips is not None:
+    elif fitted.errors.flips is not None:
         units = " and ".join(map(plural, fitted.clusters.names if fitted.clusters else (QUESTION,)))
         if fitted.is_robust:
             spread = (

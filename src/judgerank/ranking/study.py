@@ -255,7 +255,7 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
         independent = reported = member_alone
     if all_ties(judgments.comparisons):  # their errors are those of shrinkage alone
         n = len(judgments.comparisons.models) + int(reported.free.sum())
-        reported = replace(reported, robust=np.full((n, n), np.nan), meat=None)
+        reported = reported._with_errors(robust=np.full((n, n), np.nan), meat=None)
     tastes = _taste_test(independent, reported, judgments, settings)
     if tastes is not None and tastes.found and settings.whose == LIKE_THESE:
         reported = reported.for_judges_like_these(tastes.spread)

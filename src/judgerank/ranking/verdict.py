@@ -242,7 +242,7 @@ def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless:
 
 def _lacking(ranking: Record) -> str:
     """Of what there is too little where nothing is claimed: judges, if these alone would order some models."""
-    panel_fit = ranking.fit.panel
+    panel_fit = ranking.fit.errors.panel
     if panel_fit is None:
         return "data"
     return "judges" if pairs(panel_fit, ranking.settings.level)["separated"].any() else "data"
@@ -269,7 +269,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     text = (
         f"{text}: {how}. {range_} ({level} for {_whose(ranking)}, jointly for all {'its ' * bool(where)}models)."
     )
-    if ranking.fit.tastes:
+    if ranking.fit.errors.tastes:
         text = (
             f"{text} The judges seem to differ in taste, so this and all intervals allow for which judges were "
             "asked (--whose this_panel does not)."

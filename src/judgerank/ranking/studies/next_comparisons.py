@@ -264,7 +264,7 @@ def variance_after(v: FloatArray, bread: FloatArray, x: FloatArray, c: FloatArra
 @remembered
 def _bread(result: Fit) -> FloatArray:
     """The inverse information by which the next fit will weigh comparisons; its covariance but for a sandwich."""
-    sandwich = result.robust is not None and result.effects is None and not result.of_panel
+    sandwich = result.errors.robust is not None and result.effects is None and not result.errors.of_panel
     return result.dispersion * result._inverse("observed") if sandwich else result.covariance
 
 

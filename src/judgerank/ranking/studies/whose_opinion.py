@@ -107,7 +107,7 @@ def _opinion(component: Component) -> Finding:
     if not component.has_intervals or not (is_fitted or component.tastes is not None):
         return Finding()
     if not reported.speaks_of_judges_like_these:
-        has_both = is_fitted and not reported.of_panel
+        has_both = is_fitted and not reported.errors.of_panel
         return Finding([_on_this_panel(component)], {NAME: both_intervals(reported, level)} if has_both else {})
     table = both_intervals(reported, level)
     return Finding([_on_both(component, table)], {NAME: table})
