@@ -351,7 +351,7 @@ def test_one_model_has_one_number_on_its_board_placed_refitted_and_ranked():
 def test_a_useless_judge_lowers_scores_and_moves_none_from_board_to_board():
     fitted, _ = board_and_new(17, 3000)
     coin = drawn(np.random.default_rng(17), 0 * SCORES, 2500).to_frame().assign(judge_model="coin")
-    other = fit(Comparisons.from_frame(pd.concat([fitted.require_raw().to_frame(), coin])), "judge_aware")
+    other = fit(Comparisons.from_frame(pd.concat([fitted._require_raw().to_frame(), coin])), "judge_aware")
     one, same = (leaderboard(each, 0.95).set_index("model")["score"] for each in (fitted, other))
     assert same.std() < 0.7 * one.std()
     for old, new in ((fitted, other), (other, fitted)):

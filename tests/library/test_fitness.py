@@ -51,7 +51,7 @@ def test_derivatives_of_expected_answers_are_those_of_the_likelihood(model):
     flips = FlippedResiduals.of(fitted, rows, question)
     member = np.eye(question.max() + 1)[question].T
     by_question = member @ (flips.jacobian.multiply((flips.here.residual / flips.variance)[:, None])).toarray()
-    expected = cluster_gradients(rows, fitted.model, fitted.solution.parameters, question)[:, fitted.chosen]
+    expected = cluster_gradients(rows, fitted.model, fitted.solution.parameters, question)[:, fitted._chosen]
     assert_allclose(by_question, expected, atol=1e-10)
 
 
@@ -429,7 +429,7 @@ def test_scores_of_shrunk_fits_have_errors_by_question_and_pairs_those_of_the_fl
     alone = fit(rows, "position_aware", "penalised")
     found, flipped, by = (
         by_question(alone, rows, question),
-        alone.flipped(rows, question),
+        alone._flipped(rows, question),
         alone.clustered(rows, question),
     )
     assert too_few(found).n_questions == 8
@@ -490,7 +490,7 @@ def test_pairs_and_ranks_follow_from_the_flips(few):
 
 def test_a_lead_against_the_scores_separates_nothing(few):
     fitted, *_ = few
-    turned = fitted.flipped(few[1], few[2])
+    turned = fitted._flipped(few[1], few[2])
     turned = turned._with_errors(flips=-turned.errors.flips)
     assert (pairwise(turned)["p_value"] == 1).all()
     assert pairwise(turned)["low"].isna().all()

@@ -234,7 +234,7 @@ def test_without_tastes_both_intervals_are_the_plain_ones():
         np.testing.assert_allclose(rows[["low", "high"]], plain[["low", "high"]], atol=1e-6)
     assert np.isinf(found.degrees_of_freedom)
     np.testing.assert_array_equal(
-        panel_means(found.model, found.solution.parameters, found.chosen), np.eye(len(found.covariance))
+        panel_means(found.model, found.solution.parameters, found._chosen), np.eye(len(found.covariance))
     )
 
 

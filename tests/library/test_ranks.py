@@ -242,7 +242,7 @@ def test_squares_of_gradients_are_the_same_in_parts(simulated, model, monkeypatc
     raw = simulated(63, SCORES, GAMMA, 400)
     cluster = np.random.default_rng(2).permutation(np.repeat(np.arange(101), 4))[: len(raw)]
     fitted = fit(raw, model.name)
-    at, chosen = fitted.solution.parameters, fitted.chosen
+    at, chosen = fitted.solution.parameters, fitted._chosen
     own = cluster_gradients(raw, model, at, cluster)[:, chosen]
     for most in (1, 150, 10**6):  # numbers at once: two clusters, some, all
         monkeypatch.setattr("judgerank.inference.clusters.AT_ONCE", most)

@@ -171,9 +171,9 @@ class SharedQuestions:
     @staticmethod
     def gradients(board: Fit, at: Fit) -> FloatArray:
         """Gradient of every question of a board in the parameters of a fit, shape (Q, N + B K)."""
-        raw = board.model.observed(board.require_raw())
+        raw = board.model.observed(board._require_raw())
         return cluster_gradients(
-            onto(raw, at.comparisons), at.model, at.solution.parameters, board.require_question()
+            onto(raw, at.comparisons), at.model, at.solution.parameters, board._require_question()
         )
 
     def variance(self, old: FloatArray, new: FloatArray) -> FloatArray:
@@ -263,7 +263,7 @@ def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Chang
         variance = _of_independent(variance_old, variance_new, sizes, relation)
     else:
         variance_old, variance_new = (
-            by.gradients(board, board)[:, board.chosen] @ board._inverse("observed") @ x.T
+            by.gradients(board, board)[:, board._chosen] @ board._inverse("observed") @ x.T
             for x, board in zip(to, (old, new), strict=True)
         )
         variance = by.variance(-variance_old, variance_new)
@@ -310,7 +310,7 @@ def _under_equality(
         variance = _of_groups(maps, sides, relation)
     else:
         gradients = [
-            by.gradients(board, both)[:, both.chosen] @ x.T for board, x in zip((old, new), maps, strict=True)
+            by.gradients(board, both)[:, both._chosen] @ x.T for board, x in zip((old, new), maps, strict=True)
         ]
         variance = by.variance(*gradients)
     return _over(change, np.sqrt(variance))
@@ -336,8 +336,8 @@ class _Side:
     def of(cls, board: Fit, both: Fit) -> _Side:
         cells = onto(board.comparisons, both.comparisons)
         evaluation = evaluate(cells, both.model, both.solution.parameters, "expected")
-        side_information = information(evaluation, both.free)
-        gradient = np.r_[evaluation.top_gradient, evaluation.judge_gradient[both.free]]
+        side_information = information(evaluation, both._free)
+        gradient = np.r_[evaluation.top_gradient, evaluation.judge_gradient[both._free]]
         is_of_board = _of_board(board, both)
         inverse, count = np.zeros_like(side_information), int(is_of_board[: len(cells.models)].sum())
         inverse[np.ix_(is_of_board, is_of_board)] = covariance(
@@ -358,7 +358,7 @@ def _names(fitted: Fit) -> list[tuple[str, str]]:
     c = fitted.comparisons
     every = [("score", model) for model in c.models]
     every += [(block, judge) for block in fitted.model.judge_blocks for judge in c.judges]
-    return [name for name, free in zip(every, fitted.chosen, strict=False) if free]
+    return [name for name, free in zip(every, fitted._chosen, strict=False) if free]
 
 
 def _places(board: Fit, both: Fit) -> np.ndarray:

@@ -100,7 +100,7 @@ def too_few(fitted: Fit) -> Questions | None:
     comparisons as independent.
     """
     if fitted.clusters is not None:
-        units = units_of(fitted, fitted.require_raw(), fitted.clusters)
+        units = units_of(fitted, fitted._require_raw(), fitted.clusters)
         return None if units.enough else units
     if fitted.errors.flips is not None:
         if fitted.raw is not None and fitted.question is not None:
@@ -151,13 +151,13 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
     NoIntervalError
         If the fit has no intervals.
     """
-    rows = fitted.require_raw() if comparisons is None else comparisons
+    rows = fitted._require_raw() if comparisons is None else comparisons
     question_index = questions_of(fitted, rows, question)
     if question_index.enough:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS)
     if fitted.solution.shrinks_scores and fitted.effects is None and question_index.n_questions > 1:
-        return fitted.clustered(comparisons, question, MOST_QUESTIONS).flipped(comparisons, question)
-    return fitted.flipped(comparisons, question)
+        return fitted.clustered(comparisons, question, MOST_QUESTIONS)._flipped(comparisons, question)
+    return fitted._flipped(comparisons, question)
 
 
 def units_of(fitted: Fit, comparisons: Comparisons, clusters: Clusters) -> Questions:
@@ -185,7 +185,7 @@ def by_clusters(fitted: Fit, clusters: Clusters, comparisons: Comparisons | None
 
     With too few units of either kind where they are crossed, flips of both count (`order.flips.tests_by_flips`).
     """
-    rows = fitted.require_raw() if comparisons is None else comparisons
+    rows = fitted._require_raw() if comparisons is None else comparisons
     enough = units_of(fitted, rows, clusters).enough
     labels: tuple[IntArray, ...] = clusters.labels
     result = fitted
@@ -197,7 +197,7 @@ def by_clusters(fitted: Fit, clusters: Clusters, comparisons: Comparisons | None
         if clusters.are_judgments:
             rows = single_judgments(rows, None)[1]
             labels = (np.arange(len(rows)),)
-        result = result.flipped(rows, *labels)
+        result = result._flipped(rows, *labels)
     return replace(result, clusters=clusters)
 
 
@@ -255,14 +255,14 @@ def clustered(
             sizes_squared += float(sizes @ sizes)
             sums, products = map(np.add, (sums, products), sums_and_products(information))
             residual_parts += [question_gradients] if residuals else []
-    fitted.require_fitted(rows.names.models, judges, total)
+    fitted._require_fitted(rows.names.models, judges, total)
     if n_questions < 2:
         raise DataError(f"{total:.0f} comparisons in {n_questions} questions: two questions are needed")
-    chosen = np.ix_(fitted.chosen, fitted.chosen)
+    chosen = np.ix_(fitted._chosen, fitted._chosen)
     by_cluster = csr_array(vstack(residual_parts)) if residuals else None
     effective = float(effective_of(np.array(total), np.array(sizes_squared)))
-    return fitted.sandwiched(
-        squares[chosen], n_questions, by_cluster, effective, fitted.behind_pairs(sums, products)
+    return fitted._sandwiched(
+        squares[chosen], n_questions, by_cluster, effective, fitted._behind_pairs(sums, products)
     )
 
 

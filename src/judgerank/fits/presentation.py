@@ -253,7 +253,7 @@ def heading(fitted: Fitted) -> list[str]:
         lines.append(f"standard deviations of what is shrunk: {spreads}")
     if effects is not None and effects.sigma == 0:
         lines.append("sigma is zero: judges of one question do not err together more than chance has it")
-    elif effects is None and fitted.is_robust:
+    elif effects is None and fitted._is_robust:
         lines.append(_on_clusters(fitted))
     return [*lines, *fitted.remarks]
 

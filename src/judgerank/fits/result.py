@@ -32,12 +32,12 @@ if TYPE_CHECKING:  # an optional extra
 
 
 # What users of a fit need, for tab completion and object inspectors. What other modules take of it besides, such
-# as the clusters behind its errors, may change without notice.
+# as the comparisons before they were merged, may change without notice.
 PUBLIC = (
     *("scores", "ranks", "discrimination", "slope", "position", "tie", "strength", "sigma", "spread"),
     *("params", "bse", "pvalues", "conf_int", "cov_params", "llf", "nobs", "aic", "bic", "summary", "predict"),
     *("confidence_intervals", "to_frame", "leaderboard", "plot", "save", "contrast", "discrimination_curve"),
-    *("clustered", "for_this_panel", "test", "wald", "order", "categories", "probability", "effects", "member"),
+    *("clustered", "for_this_panel", "test", "wald", "order", "categories", "probability", "errors", "member"),
     *("status", "converged", "remarks", "judge_status", "judges_at_zero", "unbounded_judges"),
     *("comparisons", "model", "settings"),
 )
@@ -106,7 +106,7 @@ class Fit(Fitted):
                 "a fit with further blocks is clustered by its own comparisons: fit.clustered(cluster=...)"
             )
         return super().clustered(
-            self.require_raw() if comparisons is None else comparisons,
+            self._require_raw() if comparisons is None else comparisons,
             self._labels(cluster),
             most,
         )
@@ -118,7 +118,7 @@ class Fit(Fitted):
         if isinstance(cluster, str):
             if cluster not in (QUESTION, JUDGMENT):
                 raise ConfigError(f"clusters are by 'question', by 'judgment' or given, and not {cluster!r}")
-            return self.require_question() if cluster == QUESTION else cluster
+            return self._require_question() if cluster == QUESTION else cluster
         if isinstance(cluster, tuple):
             first, second = (numbered(np.asarray(labels))[1] for labels in cluster)
             return first, second
@@ -141,7 +141,7 @@ class Fit(Fitted):
         self._extra_columns(TASTE)
         return self._with_errors(of_panel=True)
 
-    def flipped(
+    def _flipped(
         self,
         comparisons: Comparisons | None = None,
         question: IntArray | None = None,
@@ -166,9 +166,9 @@ class Fit(Fitted):
         DataError
             If these are other comparisons than those fitted.
         """
-        rows = self.model.observed(self.require_raw() if comparisons is None else comparisons)
-        self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
-        question_index = self.require_question() if question is None else question
+        rows = self.model.observed(self._require_raw() if comparisons is None else comparisons)
+        self._require_fitted(rows.models, rows.judges, rows.n_comparisons)
+        question_index = self._require_question() if question is None else question
         leads, more = (
             None if labels is None else leads_by_question(rows, self.model, self.solution.parameters, labels)
             for labels in (question_index, across)
@@ -218,12 +218,12 @@ class Fit(Fitted):
 
     def _of_common(self, columns: slice) -> IntArray:
         """Places of further parameters in the covariance."""
-        mask = np.zeros(len(self.chosen), bool)
-        start = len(self.chosen) - len(self.free_common)
+        mask = np.zeros(len(self._chosen), bool)
+        start = len(self._chosen) - len(self._free_common)
         mask[start + columns.start : start + columns.stop] = True
-        return np.flatnonzero(mask[self.chosen])
+        return np.flatnonzero(mask[self._chosen])
 
-    def scores_in(self, category: str | None = None) -> pd.Series:
+    def _scores_in(self, category: str | None = None) -> pd.Series:
         """Scores by model within a category, or over all.
 
         Raises
@@ -247,7 +247,7 @@ class Fit(Fitted):
         """The models by falling score within a category: ``pairwise([fit.order(name)])`` compares them.
 
         Both tests of a pair are Wald's here, on the reported scale (`judgerank.order.scale`). With few questions
-        (`flipped`) no pair is separated within a category.
+        (`_flipped`) no pair is separated within a category.
 
         Raises
         ------
@@ -281,7 +281,7 @@ class Fit(Fitted):
         """Scores on the scale of the fit, and their derivatives in the free parameters, shape (N, D)."""
         scores = self.scores.to_numpy()
         n = len(scores)
-        jacobian = np.eye(n, int(self.chosen.sum()))
+        jacobian = np.eye(n, int(self._chosen.sum()))
         if category is None:
             return scores, jacobian
         if category not in self.categories:

@@ -73,7 +73,7 @@ class Errors:
     flips_across : sparse float array, shape (R, N N), optional
         Leads by the second of two crossed clusters.
     tastes : float
-        Standard deviation of judges' tastes that errors allow for, in log-odds (`for_judges_like_these`).
+        Standard deviation of judges' tastes that errors allow for, in log-odds (`_for_judges_like_these`).
     panel : Uncertainty, optional
         The fit with the errors of this panel, where `tastes` are allowed for.
     """
@@ -111,10 +111,10 @@ class Uncertainty(Predictions):
         return replace(self, errors=replace(self.errors, **changes))
 
     @cached_property
-    def free(self) -> BoolArray:
+    def _free(self) -> BoolArray:
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
-        weighed = in_play & self.model.weighs_judges & ~self.at_mean
+        weighed = in_play & self.model.weighs_judges & ~self._at_mean
         masks = []
         moves = movable(self.model, self.solution.parameters)
         for block, moved_judges in zip(self.model.blocks, moves, strict=True):
@@ -125,15 +125,15 @@ class Uncertainty(Predictions):
         return np.array(masks, bool).reshape(-1, len(in_play))
 
     @cached_property
-    def at_mean(self) -> BoolArray:
+    def _at_mean(self) -> BoolArray:
         """Judges whose discrimination is held at the mean of the others' (`Comparisons.at_mean`), shape (K,)."""
         held = at_mean(self.model, self.comparisons)
         return held if isinstance(self.settings, Newton | Penalised) else np.zeros_like(held)
 
     @property
-    def n_free_discriminations(self) -> int:
+    def _n_free_discriminations(self) -> int:
         """Number of discriminations that were fitted and are in play."""
-        return int(self.free[:1].sum())
+        return int(self._free[:1].sum())
 
     @cached_property
     def covariance(self) -> FloatArray:
@@ -150,7 +150,7 @@ class Uncertainty(Predictions):
             If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
             many parameters.
         """
-        return self.as_panel(
+        return self._as_panel(
             self._over_spreads() if self.errors.robust is None else self._finite(self.errors.robust)
         )
 
@@ -160,21 +160,21 @@ class Uncertainty(Predictions):
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
         return robust
 
-    def as_panel(self, covariance: FloatArray) -> FloatArray:
+    def _as_panel(self, covariance: FloatArray) -> FloatArray:
         """A covariance, shape (D, D), as this panel's, where errors are those of its own mean."""
         if not self.errors.of_panel:
             return covariance
-        to_panel = panel_means(self.model, self.solution.parameters, self.chosen)
+        to_panel = panel_means(self.model, self.solution.parameters, self._chosen)
         return to_panel @ covariance @ to_panel.T
 
     @property
-    def has_many_parameters(self) -> bool:
+    def _has_many_parameters(self) -> bool:
         """Whether there are more than `MOST_PARAMETERS`, so that there are no intervals."""
-        return len(self.comparisons.models) + int(self.free.sum()) > MOST_PARAMETERS
+        return len(self.comparisons.models) + int(self._free.sum()) > MOST_PARAMETERS
 
     def _require_few_parameters(self) -> None:
-        if self.has_many_parameters:
-            n_parameters = len(self.comparisons.models) + int(self.free.sum())
+        if self._has_many_parameters:
+            n_parameters = len(self.comparisons.models) + int(self._free.sum())
             raise NoIntervalError(
                 f"there are no intervals: {n_parameters:,} parameters are more than the {MOST_PARAMETERS:,} of "
                 "which a covariance is kept (rank fewer models, or the judges in groups)"
@@ -184,14 +184,14 @@ class Uncertainty(Predictions):
         """A covariance, shape (D, D), that allows for what is not known of the penalty's standard deviations."""
         mode = self.solution.parameters
         mean = np.zeros(())
-        for weight, fitted in self.by_spread:
+        for weight, fitted in self._by_spread:
             parameters = fitted.solution.parameters
-            away = flat(parameters)[self.chosen] - flat(mode)[self.chosen]
-            mean = mean + weight * (fitted.at_its_spread + np.outer(away, away))
+            away = flat(parameters)[self._chosen] - flat(mode)[self._chosen]
+            mean = mean + weight * (fitted._at_its_spread + np.outer(away, away))
         return mean
 
     @cached_property
-    def at_its_spread(self) -> FloatArray:
+    def _at_its_spread(self) -> FloatArray:
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
         self._require_few_parameters()
         if self.errors.meat is None:
@@ -206,7 +206,7 @@ class Uncertainty(Predictions):
         return covariance
 
     @cached_property
-    def by_spread(self) -> tuple[tuple[float, Self], ...]:
+    def _by_spread(self) -> tuple[tuple[float, Self], ...]:
         """This fit and those at other standard deviations of its penalty, with their weights."""
         if self.solution.spread is None or not isinstance(self.settings, Penalised):
             return ((1.0, self),)
@@ -242,7 +242,7 @@ class Uncertainty(Predictions):
             raise NoIntervalError(f"there are no intervals: the discrimination of {names} is unbounded")
         info = self._information(curvature) + self._penalty
         try:
-            return covariance(info, len(self.comparisons.models), self.n_free_discriminations)
+            return covariance(info, len(self.comparisons.models), self._n_free_discriminations)
         except np.linalg.LinAlgError:
             if curvature == "observed" and self.solution.spread is not None:  # at far standard deviations
                 return self._inverse("expected")
@@ -255,7 +255,7 @@ class Uncertainty(Predictions):
             alike = not (self.model.judge_blocks or self.model.further)
             cells = self.comparisons.pool_judges() if alike else self.comparisons
             stored = evaluate(cells, self.model, self.solution.parameters, curvature, at_zero=False)
-        return information(stored, self.free, self.free_common)
+        return information(stored, self._free, self._free_common)
 
     @property
     def _penalty(self) -> FloatArray | float:
@@ -266,12 +266,12 @@ class Uncertainty(Predictions):
         parameters, n = self.solution.parameters, len(self.comparisons.models)
         if self.solution.spread is not None:
             precision = penalty(self.model, parameters, self.solution.spread)
-            return self.dispersion * precision[np.ix_(self.chosen, self.chosen)]
+            return self.dispersion * precision[np.ix_(self._chosen, self._chosen)]
         if self.solution.alone is None:
             return 0.0
         unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
         precision = penalty_alone(parameters.judges, n, unbounded, self.solution.alone)
-        return precision[np.ix_(self.chosen, self.chosen)]
+        return precision[np.ix_(self._chosen, self._chosen)]
 
     @property
     def degrees_of_freedom(self) -> float:
@@ -280,8 +280,8 @@ class Uncertainty(Predictions):
         One at least, however much one cluster has. Tastes that errors allow for are in `degrees_of_pairs` alone.
         """
         of_tastes = np.inf
-        if not self.errors.tastes and self.speaks_of_judges_like_these:
-            of_tastes = degrees_of_tastes(self.model, self.free, len(self.comparisons.models))
+        if not self.errors.tastes and self._speaks_of_judges_like_these:
+            of_tastes = degrees_of_tastes(self.model, self._free, len(self.comparisons.models))
         n_effective = (
             self.errors.effective_clusters or self.errors.n_clusters
         )  # a fit saved before has the second alone
@@ -301,7 +301,7 @@ class Uncertainty(Predictions):
         n, degrees = len(self.comparisons.models), self.degrees_of_freedom
         if self.errors.panel is not None:
             both, panel = (variances_of_pairs(fit.covariance[:n, :n]) for fit in (self, self.errors.panel))
-            of_tastes = degrees_of_tastes(self.model, self.free, n)
+            of_tastes = degrees_of_tastes(self.model, self._free, n)
             parts = panel**2 / self.errors.panel.degrees_of_pairs + np.maximum(both - panel, 0.0) ** 2 / of_tastes
             by_pair = np.divide(both**2, parts, out=np.full_like(both, np.inf), where=parts > 0)
             return np.minimum(np.maximum(by_pair, 1.0), degrees)
@@ -314,13 +314,13 @@ class Uncertainty(Predictions):
         """Of the errors of scores, shape (N,)."""
         return np.diag(self.degrees_of_pairs)
 
-    def behind_pairs(self, sums: FloatArray, products: FloatArray) -> FloatArray:
+    def _behind_pairs(self, sums: FloatArray, products: FloatArray) -> FloatArray:
         """Effective numbers by `clusters.effective_by_pair`, the penalty of this fit allowed for; shape (N, N)."""
         prior = np.diag(self._penalty)[: len(sums)] if np.ndim(self._penalty) else 0.0
         return effective_by_pair(sums, products, prior)
 
     @cached_property
-    def of_tests(self) -> Self:
+    def _of_tests(self) -> Self:
         """This fit with the errors that tests of pairs take: with sign flips, those of independent comparisons."""
         if self.errors.flips is None or self.errors.meat is None:
             return self
@@ -328,39 +328,39 @@ class Uncertainty(Predictions):
             of_panel=self.errors.of_panel, flips=self.errors.flips, flips_across=self.errors.flips_across
         )
         plain = self._at_same_spreads(replace(self, errors=errors))
-        return plain.for_judges_like_these(self.errors.tastes) if self.errors.tastes else plain
+        return plain._for_judges_like_these(self.errors.tastes) if self.errors.tastes else plain
 
     def _at_same_spreads(self, other: Self) -> Self:
         """Another fit with the same estimates, at the standard deviations of the penalty that this one has."""
-        vars(other)["by_spread"] = tuple(
+        vars(other)["_by_spread"] = tuple(
             (weight, other._conditional_fit(conditional_fit.solution))
-            for weight, conditional_fit in self.by_spread
+            for weight, conditional_fit in self._by_spread
         )
         return other
 
     @property
-    def is_robust(self) -> bool:
+    def _is_robust(self) -> bool:
         """Whether errors are not those of the model: by cluster, or of question effects."""
         return (self if self.errors.panel is None else self.errors.panel).errors.robust is not None
 
     @property
-    def speaks_of_judges_like_these(self) -> bool:
+    def _speaks_of_judges_like_these(self) -> bool:
         """Whether errors allow for the tastes that the judges of this panel happen to have."""
-        return self.errors.tastes > 0 or (not self.errors.of_panel and has_tastes(self.model, self.chosen))
+        return self.errors.tastes > 0 or (not self.errors.of_panel and has_tastes(self.model, self._chosen))
 
-    def for_judges_like_these(self, tastes: float) -> Self:
+    def _for_judges_like_these(self, tastes: float) -> Self:
         """The same fit with errors that allow for judges' tastes of a standard deviation, in log-odds.
 
         A taste t_ki of judge k for model i moves what the judge is expected to answer, and so the gradient, by
         h_ki t_ki, h_ki being the information that the parameters share with it. So the sandwich's M gets
         tastes^2 sum h h', besides what it has of comparisons: those of the model where none are clustered.
         """
-        shared = shared_with_tastes(self.comparisons, self.model, self.solution.parameters)[self.chosen]
+        shared = shared_with_tastes(self.comparisons, self.model, self.solution.parameters)[self._chosen]
         meat = self.dispersion * self._information("expected") if self.errors.meat is None else self.errors.meat
         wider = self._with_errors(meat=meat + tastes**2 * shared @ shared.T, tastes=tastes, panel=self)
         wider = self._at_same_spreads(wider)
         robust_fit = wider._with_errors(robust=wider._over_spreads())
-        vars(robust_fit)["by_spread"] = wider.by_spread
+        vars(robust_fit)["_by_spread"] = wider._by_spread
         return robust_fit
 
     def clustered(
@@ -402,7 +402,7 @@ class Uncertainty(Predictions):
         """
         self._require_few_parameters()
         comparisons, parameters = self.model.observed(comparisons), self.solution.parameters
-        self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
+        self._require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
         if isinstance(cluster, tuple):
             return self._clustered_two_ways(comparisons, *cluster)
         if isinstance(cluster, str):
@@ -414,12 +414,12 @@ class Uncertainty(Predictions):
             n_drawn, rows = drawn_clusters(cluster, most)
             if rows is not None:
                 comparisons, cluster = comparisons._rows(rows), cluster[rows]
-        squares, counted = squares_by_cluster(comparisons, self.model, parameters, cluster, self.chosen)
+        squares, counted = squares_by_cluster(comparisons, self.model, parameters, cluster, self._chosen)
         times = 1.0 if n_drawn is None else n_drawn / counted
         information = times * information_by_cluster(comparisons, self.model, parameters, cluster)
-        by_pair = self.behind_pairs(*sums_and_products(information))
+        by_pair = self._behind_pairs(*sums_and_products(information))
         residuals = residuals_by_cluster(comparisons, self.model, parameters, cluster) * np.sqrt(times)
-        return self.sandwiched(times * squares, n_drawn or counted, residuals, effective, by_pair)
+        return self._sandwiched(times * squares, n_drawn or counted, residuals, effective, by_pair)
 
     def _clustered_two_ways(self, comparisons: Comparisons, first: IntArray, second: IntArray) -> Self:
         """`clustered` by crossed clusters; the comparisons are as the model observes them."""
@@ -427,24 +427,24 @@ class Uncertainty(Predictions):
         both = (first, second, crossing(first, second))
         meats, numbers, residuals = [], [], []
         for cluster in both:
-            squares, n_clusters = squares_by_cluster(comparisons, model, parameters, cluster, self.chosen)
+            squares, n_clusters = squares_by_cluster(comparisons, model, parameters, cluster, self._chosen)
             meats.append(squares * (n_clusters / (n_clusters - 1)))
             numbers.append(n_clusters)
             residuals.append(residuals_by_cluster(comparisons, model, parameters, cluster))
         meat = two_way(meats[0], meats[1], meats[2], np.diag(self._information("expected") + self._penalty))
         behind = [
-            self.behind_pairs(*sums_and_products(information_by_cluster(comparisons, model, parameters, cluster)))
+            self._behind_pairs(*sums_and_products(information_by_cluster(comparisons, model, parameters, cluster)))
             for cluster in (first, second)
         ]
         effective = min(effective_number(cluster, comparisons.count) for cluster in (first, second))
         robust_fit = self._with_meat(meat, min(numbers[:2]), residuals[0], effective, np.minimum(*behind))
         return robust_fit._with_errors(across=(residuals[1], residuals[2]))
 
-    def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
+    def _independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and the cluster of each, if errors are by cluster; None if not held."""
         return (self.comparisons, None) if self.errors.robust is None and self.errors.flips is None else None
 
-    def require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
+    def _require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
         """Refuse comparisons that are not those that were fitted, as far as names and numbers tell.
 
         Raises
@@ -458,16 +458,16 @@ class Uncertainty(Predictions):
             raise DataError("clusters are of the comparisons that were fitted, and these are others")
 
     @cached_property
-    def chosen(self) -> BoolArray:
+    def _chosen(self) -> BoolArray:
         """Which of scores, judges' parameters and those of further blocks are free, shape (N + B K + P,)."""
-        return np.r_[np.ones(len(self.comparisons.models), bool), self.free.ravel(), self.free_common]
+        return np.r_[np.ones(len(self.comparisons.models), bool), self._free.ravel(), self._free_common]
 
     @cached_property
-    def free_common(self) -> BoolArray:
+    def _free_common(self) -> BoolArray:
         """The free parameters of further blocks, shape (P,)."""
         return moving(self.model, self.solution.spread)
 
-    def sandwiched(
+    def _sandwiched(
         self,
         squares: FloatArray,
         n_clusters: int,
@@ -507,7 +507,7 @@ class Uncertainty(Predictions):
         effective: float | None,
         by_pair: FloatArray | None,
     ) -> Self:
-        """`sandwiched`, given M."""
+        """`_sandwiched`, given M."""
         if self.solution.shrinks_scores:
             info, inverse = self._information("expected"), self._inverse("expected")
             meat = meat + for_few_clusters(meat, info, inverse, n_clusters, self.dispersion)
@@ -518,11 +518,11 @@ class Uncertainty(Predictions):
         )
         counted = self._at_same_spreads(counted)  # the same estimates: fitted once
         robust_fit = counted._with_errors(robust=counted._over_spreads(), by_cluster=by_cluster)
-        vars(robust_fit)["by_spread"] = counted.by_spread
+        vars(robust_fit)["_by_spread"] = counted._by_spread
         return robust_fit
 
     @cached_property
-    def covariance_discrimination(self) -> FloatArray:
+    def _covariance_discrimination(self) -> FloatArray:
         """Covariance of (s, gamma[, beta], nu) by the delta method (last display of the proof of theorem 3.4)."""
         return self.covariance * np.outer(self._by_log, self._by_log)
 
@@ -532,8 +532,8 @@ class Uncertainty(Predictions):
         judges = self.solution.parameters.judges
         logarithmic = np.array([block.logarithmic for block in self.model.blocks], bool)
         by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)
-        common = np.ones(int(self.free_common.sum()))
-        return np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free], common]
+        common = np.ones(int(self._free_common.sum()))
+        return np.r_[np.ones(len(self.comparisons.models)), by_judge[self._free], common]
 
     @cached_property
     def standard_errors(self) -> FloatArray:
@@ -541,8 +541,8 @@ class Uncertainty(Predictions):
 
         NaN for judges at zero, for slopes on their bound, for what is held and for an unbounded judge's own.
         """
-        n, errors = len(self.comparisons.models), np.full(len(self.chosen), np.nan)
-        errors[self.chosen] = np.sqrt(np.diag(self.covariance_discrimination))
-        by_judge = errors[n : n + self.free.size].reshape(self.free.shape)
+        n, errors = len(self.comparisons.models), np.full(len(self._chosen), np.nan)
+        errors[self._chosen] = np.sqrt(np.diag(self._covariance_discrimination))
+        by_judge = errors[n : n + self._free.size].reshape(self._free.shape)
         by_judge[:, list(self.solution.unbounded_judges)] = np.nan
         return errors

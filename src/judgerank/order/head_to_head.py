@@ -98,7 +98,7 @@ def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | Non
     OwnTests, or None where raw comparisons are asked for and not there, and where claims are about other judges,
     of whose tastes a pair says little.
     """
-    row_data = result.independent_rows()
+    row_data = result._independent_rows()
     if row_data is None or result.errors.tastes or any(block.shrunk for block in result.model.further):
         return None
     rows, question = row_data
@@ -134,7 +134,7 @@ def direct_statistics(result: Uncertainty) -> FloatArray | None:
     float array, shape (N, N), NaN of pairs that were never compared; None where raw comparisons are asked for and
     not there, or are rankings.
     """
-    row_data = result.independent_rows()
+    row_data = result._independent_rows()
     if row_data is None or row_data[0].stages is not None:
         return None
     units = _Units.of(result, *row_data)

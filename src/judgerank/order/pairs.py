@@ -194,9 +194,11 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     NoIntervalError
         If the fit has no intervals.
     """
-    if any(result_by_error.is_robust and result_by_error.errors.by_cluster is None for result_by_error in results):
+    if any(
+        result_by_error._is_robust and result_by_error.errors.by_cluster is None for result_by_error in results
+    ):
         raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
-    results = tuple(result_by_error.of_tests for result_by_error in results)
+    results = tuple(result_by_error._of_tests for result_by_error in results)
     result = results[0]
     orders_by_kind: list[list[Order]] = [[] for _ in results]
     scale = scale_of(result)
@@ -251,7 +253,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
                     few,
                     head_to_head,
                     of_pairs,
-                    result_by_error.speaks_of_judges_like_these,
+                    result_by_error._speaks_of_judges_like_these,
                 )
             )
     return orders_by_kind

@@ -69,14 +69,14 @@ def panel_steps(
     asked : int array
         Numbers of the questions that people were asked about.
     """
-    if panel.blocks or panel.effects is not None or panel.has_many_parameters:
+    if panel.blocks or panel.effects is not None or panel._has_many_parameters:
         return None
     rows, is_voted = panel.model.observed(comparisons), np.isin(question, voted_questions)
     n_questions, panel_questions = number_of(question), np.unique(question[is_voted])
     if len(panel_questions) < 2:
         return None
     try:
-        panel.require_fitted(rows.models, rows.judges, rows.n_comparisons)
+        panel._require_fitted(rows.models, rows.judges, rows.n_comparisons)
         inverse = panel._inverse("observed")[:, : len(rows.models)]
     except (DataError, NoIntervalError):
         return None
@@ -84,7 +84,7 @@ def panel_steps(
         rows._rows(is_voted), panel.model, panel.solution.parameters, question[is_voted]
     )
     return PanelSteps(
-        panel_questions, of_question[:, panel.chosen] @ inverse * np.sqrt(n_questions / (n_questions - 1))
+        panel_questions, of_question[:, panel._chosen] @ inverse * np.sqrt(n_questions / (n_questions - 1))
     )
 
 

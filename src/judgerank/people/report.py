@@ -70,7 +70,7 @@ def on_scale_of(fitted: Fit, judge: str) -> tuple[FloatArray, FloatArray]:
     """
     judges = fitted.comparisons.judges
     k = judges.index(judge) if judge in judges else None
-    if k is None or not fitted.free[:1, k].any():
+    if k is None or not fitted._free[:1, k].any():
         raise DataError(
             f"{judge!r} is not a judge with a free discrimination: it cannot be the unit of the scores"
         )

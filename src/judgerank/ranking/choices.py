@@ -230,12 +230,12 @@ class Record:
     @property
     def whose(self) -> str:
         """Whose opinion intervals and significance are of: `LIKE_THESE` where they allow for judges' tastes."""
-        return LIKE_THESE if self.fit.speaks_of_judges_like_these else THIS_PANEL
+        return LIKE_THESE if self.fit._speaks_of_judges_like_these else THIS_PANEL
 
     @property
     def clustered(self) -> bool:
         """Whether the covariance of the largest component is by the units that were sampled."""
-        return self.fit.is_robust
+        return self.fit._is_robust
 
     @property
     def sampled_by(self) -> str:

@@ -319,7 +319,7 @@ def _on_dependence(ranking: Record) -> str:
             "judges copy each other, the intervals are too narrow (--column question=NAME names the questions)."
         )
     if ranking.fit.errors.flips is not None:
-        narrow = " The intervals of scores may be too narrow." if not ranking.fit.is_robust else ""
+        narrow = " The intervals of scores may be too narrow." if not ranking.fit._is_robust else ""
         few = sampled(ranking.fit) if clusters else counted(ranking.judgments.n_questions, "question")
         units = " and ".join(map(plural, clusters.names if clusters else (QUESTION,)))
         return (

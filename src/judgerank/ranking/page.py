@@ -144,7 +144,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
         )
     elif fitted.errors.flips is not None:
         units = " and ".join(map(plural, fitted.clusters.names if fitted.clusters else (QUESTION,)))
-        if fitted.is_robust:
+        if fitted._is_robust:
             spread = (
                 f"Intervals of scores and win rates allow for dependence within {units} (sandwich covariance)."
             )
@@ -159,7 +159,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             else f"Intervals allow for dependence within each of the {sampled(fitted)} (sandwich covariance"
             f"{', two ways' if fitted.clusters.are_crossed else ''})."
         )
-    elif fitted.is_robust:
+    elif fitted._is_robust:
         n_questions = judgments.n_questions
         part = f", computed from {MOST_QUESTIONS:,} of them" if n_questions > MOST_QUESTIONS else ""
         spread = (

@@ -148,10 +148,10 @@ def few_questions(component: Component) -> Finding:
     if not component.has_intervals or (reported.clusters is None and not by_question):
         return Finding()
     if reported.clusters is not None:
-        questions = units_of(reported, reported.require_raw(), reported.clusters)
+        questions = units_of(reported, reported._require_raw(), reported.clusters)
     else:
-        questions = questions_of(reported, reported.require_raw(), reported.require_question())
-    independent = not reported.is_robust
+        questions = questions_of(reported, reported._require_raw(), reported._require_question())
+    independent = not reported._is_robust
     return Finding(
         [] if questions.enough else on_questions(questions, len(reported.scores), settings.level, independent)
     )

@@ -144,7 +144,7 @@ def _board(result: Fit, unblocked: Fitted, category: str | None, level: float) -
     ranks = rank_intervals([order], level).set_index("model")
     models = list(order.models)
     without = unblocked.scores * scale_of(unblocked).factor
-    scores = result.scores_in(category)[models] * scale_of(result).factor
+    scores = result._scores_in(category)[models] * scale_of(result).factor
     low, high = wald_by_covariance(scores.to_numpy(), tests.covariance, level, np.diag(tests.by_pair))
     table = {
         "category": ALL if category is None else category,

@@ -193,7 +193,7 @@ def cost_of_pair(
 
 def tastes_matter(result: Fit) -> bool:
     """Whether the fit speaks of judges like these, whose tastes differ: only more judges narrow that."""
-    return result.speaks_of_judges_like_these
+    return result._speaks_of_judges_like_these
 
 
 def to_separate(

@@ -412,7 +412,7 @@ def judges(
         rows = None
     for block in fitted.model.blocks[fitted.model.free_rows]:
         name = block.shown
-        frame[name] = fitted.of_judges(block)
+        frame[name] = fitted._of_judges(block)
         ends = None if rows is None else rows[rows["parameter"] == name]
         for end in ("low", "high"):
             frame[f"{end}_{name}"] = np.nan if ends is None else ends[end]
