@@ -12,27 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
-    BaselineOption,
     BoardOwnMakerOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
     FilesArgument,
-    FormatOption,
     JsonOption,
     LevelOption,
-    NamesOption,
-    OnlyJudgeOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
-    how_read,
-    selected,
-    words_of,
+    Reading,
+    reads_files,
 )
 from judgerank.cli.terminal import say, say_json
 
@@ -44,29 +30,17 @@ if TYPE_CHECKING:
 SAVED = "saved by judgerank rank --save"
 
 
+@reads_files
 def place(
     board: Annotated[Path, typer.Argument(metavar="BOARD", help=f"A board, {SAVED}.")],
     files: FilesArgument,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    read: Reading,
     own_maker: BoardOwnMakerOption = None,
     models: FactsOption = None,
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
     """Add new models to a saved board without refitting it, and test whether they would change it."""
-    files, words = words_of(winner_values, files)
-    selection = selected(without_judge, only_judge, without_model, category)
-    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     place_newcomers(board, files, read, level, json, own_maker, models)
 
 

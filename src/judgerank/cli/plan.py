@@ -14,34 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
     GOALS,
     RECUSE,
+    SELECTION,
     SHRUNK,
     UNCERTAINTY,
-    BaselineOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
-    FormatOption,
     JsonOption,
     LevelOption,
     ModelOption,
-    NamesOption,
-    OnlyJudgeOption,
     OwnMakerOption,
+    Reading,
     SolverOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
     between,
     finite,
-    how_read,
-    selected,
-    words_of,
+    reads_files,
 )
 from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.data import QUESTION
@@ -63,6 +50,7 @@ POSITIVE = between(0, float("inf"))
 ASSUMED, QUESTIONS = "Assumed panel, without a file", "Questions and repeats"
 
 
+@reads_files
 def plan(
     files: Annotated[
         list[Path] | None,
@@ -165,17 +153,8 @@ def plan(
             help="Of a judge's answers to the same; by default as in the file where something was repeated.",
         ),
     ] = None,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    *,
+    read: Reading,
     model: ModelOption = None,
     solver: SolverOption = SHRUNK,
     own_maker: OwnMakerOption = RECUSE,
@@ -196,18 +175,16 @@ def plan(
 
     The numbers come from the expected information of a design; widths are those that a ranking prints.
     """
-    files, words = words_of(winner_values, files or [])
     assumption = Assumption(n_models, n_judges, sigma_scores, sigma_discrimination)
-    goals, selection = goals_of(want), selected(without_judge, only_judge, without_model, category)
+    goals = goals_of(want)
     if files:
-        read = how_read(column, words, format, baseline, encoding, names, copies, selection)
         own = own_maker.value, models
         if "," in cluster:
             raise typer.BadParameter("a plan is for new values of one column.", param_hint="'--cluster'")
-        read["keep"] = () if cluster == QUESTION else (cluster,)
+        read = {**read, "keep": () if cluster == QUESTION else (cluster,)}
         basis = fitted_to(files, read, (model, solver.value), level, assumption, own, cluster)
     else:
-        require_no_file(selection, models)
+        require_no_file(read, models)
         if cluster != QUESTION:
             raise typer.BadParameter("--cluster is about judgments: name a file of them.")
         basis = assumed_panel(assumption, model)
@@ -314,9 +291,9 @@ def fitted_to(
     return Basis(panel, questions, seen, *found, remarks, own_maker, every.requests, cluster)
 
 
-def require_no_file(selection: Mapping[str, Iterable[str] | None], facts: Path | None) -> None:
+def require_no_file(read: Mapping[str, Any], facts: Path | None) -> None:
     """Refuse options on judgments in a plan without any."""
-    options = [f"--{name.replace('_', '-')}" for name, names in selection.items() if names]
+    options = [f"--{name.replace('_', '-')}" for name in SELECTION if read[name]]
     options += [] if facts is None else ["--models"]
     if options:
         raise typer.BadParameter(

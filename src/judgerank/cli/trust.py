@@ -13,34 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
     OUTPUT,
     RECUSE,
     SHRUNK,
     UNCERTAINTY,
-    BaselineOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
     FilesArgument,
     ForceOption,
-    FormatOption,
     JsonOption,
     LevelOption,
     ModelOption,
-    NamesOption,
-    OnlyJudgeOption,
     OwnMakerOption,
+    Reading,
     SolverOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
-    how_read,
-    selected,
-    words_of,
+    reads_files,
 )
 from judgerank.cli.terminal import Progress, say, say_json, sized
 
@@ -48,19 +34,10 @@ if TYPE_CHECKING:
     from judgerank.ranking.trust_report import TrustReport
 
 
+@reads_files
 def trust(
     files: FilesArgument,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    read: Reading,
     model: ModelOption = None,
     solver: SolverOption = SHRUNK,
     own_maker: OwnMakerOption = RECUSE,
@@ -91,9 +68,6 @@ def trust(
     Every set is confirmed by ranking without it. The command also says how many independent judges the panel
     amounts to.
     """
-    files, words = words_of(winner_values, files)
-    selection = selected(without_judge, only_judge, without_model, category)
-    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     chosen = {"model": model, "solver": solver.value, "level": level, "own_maker": own_maker.value}
     tested(files, read, chosen, models, most, output, force, json)
 
