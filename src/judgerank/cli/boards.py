@@ -5,9 +5,8 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -41,32 +40,6 @@ def place(
     json: JsonOption = False,
 ) -> None:
     """Add new models to a saved board without refitting it, and test whether they would change it."""
-    place_newcomers(board, files, read, level, json, own_maker, models)
-
-
-def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help=f"A board, {SAVED}.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Another board, usually a newer one.")],
-    level: LevelOption = 0.95,
-    json: JsonOption = False,
-) -> None:
-    """Compare two saved boards: which models moved by more than noise, and which judges and questions changed."""
-    compared(old, new, level, json)
-
-
-def place_newcomers(
-    board: Path,
-    files: list[Path],
-    read: Mapping[str, Any],
-    level: float,
-    json: bool,
-    own_maker: str | None,
-    models: Path | None,
-) -> None:
-    """Place the new models of files on a board; `read` is what `read_judgments` is told.
-
-    Votes of judges on models of their own maker count as they did on the board unless `own_maker` says otherwise.
-    """
     from judgerank.boards import moving
     from judgerank.boards.reported import placement_text
     from judgerank.fits import loading
@@ -77,14 +50,34 @@ def place_newcomers(
 
     fitted, kept = loading.load(board), loading.about(board)
     judgments = read_judgments(paths_of(files), **read)
-    own_maker = own_maker or kept.get("own_maker", RECUSE)
+    counting = str(own_maker or kept.get("own_maker", RECUSE))  # as they did on the board
     makers = {**kept.get("makers", {}), **dict(makers_on(judgments, models))}
-    placement = moving.place(fitted, judgments, level=level, own_maker=own_maker, makers=makers)
+    placement = moving.place(fitted, judgments, level=level, own_maker=counting, makers=makers)
     if json:
-        record = {"own_maker": own_maker, "filter": judgments.requests}
+        record = {"own_maker": counting, "filter": judgments.requests}
         say_json("place", {**_placement(placement), **record})
         return
     for line in placement_text(placement):
+        say(line)
+
+
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help=f"A board, {SAVED}.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Another board, usually a newer one.")],
+    level: LevelOption = 0.95,
+    json: JsonOption = False,
+) -> None:
+    """Compare two saved boards: which models moved by more than noise, and which judges and questions changed."""
+    from judgerank.boards.comparing import compare
+    from judgerank.boards.reported import difference_text
+    from judgerank.fits import loading
+
+    difference = compare(loading.load(old), loading.load(new), level)
+    about = loading.about(old), loading.about(new)
+    if json:
+        say_json("diff", {**_difference(difference), "kept": dict(zip(("old", "new"), about, strict=True))})
+        return
+    for line in difference_text(difference, *about):
         say(line)
 
 
@@ -108,21 +101,6 @@ def _placement(placement: moving.Placement) -> dict[str, object]:
         "judges": records(placement.judges),
         "no_refit": placement.why or None,
     }
-
-
-def compared(old: Path, new: Path, level: float, json: bool) -> None:
-    """Say what differs between two boards."""
-    from judgerank.boards.comparing import compare
-    from judgerank.boards.reported import difference_text
-    from judgerank.fits import loading
-
-    difference = compare(loading.load(old), loading.load(new), level)
-    about = loading.about(old), loading.about(new)
-    if json:
-        say_json("diff", {**_difference(difference), "kept": dict(zip(("old", "new"), about, strict=True))})
-        return
-    for line in difference_text(difference, *about):
-        say(line)
 
 
 def _difference(difference: Difference) -> dict[str, object]:

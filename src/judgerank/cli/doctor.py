@@ -5,10 +5,6 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from judgerank.cli.options import (
     RECUSE,
     FactsOption,
@@ -33,14 +29,9 @@ def doctor(
 
     The exit code is 0 if they can be ranked, and 1 if not.
     """
-    examined(files, {**read, "own_maker": own_maker.value, "facts": models}, json)
-
-
-def examined(files: list[Path], read: Mapping[str, Any], json: bool) -> None:
-    """Say what files support; `read` is what `examine` is told."""
     from judgerank.ranking.diagnosis import RUN_NEXT, examine
 
-    lines = examine(files, **read)
+    lines = examine(files, **read, own_maker=own_maker.value, facts=models)
     findings = []
     while True:
         try:
@@ -55,7 +46,7 @@ def examined(files: list[Path], read: Mapping[str, Any], json: bool) -> None:
         run_next = next((sentence for topic, sentence in findings if topic == RUN_NEXT), None)
         document = {
             "files": list(map(str, files)),
-            "own_maker": read["own_maker"],
+            "own_maker": own_maker.value,
             "filter": judgments.requests,
             "findings": [{"topic": topic, "text": text} for topic, text in findings if topic != RUN_NEXT],
             "run_next": run_next,
