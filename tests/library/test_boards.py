@@ -18,8 +18,8 @@ from judgerank.boards.reported import OTHER_UNIT, changelog_of, difference_text,
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.likelihood import evaluate
 from judgerank.fits.errors_by_question import by_question
-from judgerank.fits.loading import about
 from judgerank.fits.presentation import leaderboard
+from judgerank.fits.result import about
 from judgerank.order.scale import scale_by, scale_of, weights_of
 from studies.boards import NEWCOMER, SCORES, UNIT, drawn
 from tests.library.test_fitness import asked

@@ -396,7 +396,7 @@ def test_where_no_tastes_are_found_nothing_changes():
 
 
 def test_a_fit_saved_is_read_with_both_errors(tmp_path):
-    from judgerank.fits.loading import load
+    from judgerank.fits.result import load
 
     fitted = rank(drawn_panel(1, APART, 0.5)).fit
     fitted.save(tmp_path / "fit.npz")

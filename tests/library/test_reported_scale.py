@@ -18,8 +18,8 @@ from scipy.stats import norm
 from judgerank import Comparisons, Fit, fit, load
 from judgerank.data.comparisons import Comparisons as Rows
 from judgerank.engine.penalised import Penalised
-from judgerank.fits.loading import OTHER_SCALE
 from judgerank.fits.presentation import leaderboard, pairs, win_probability, win_rate_intervals, win_rates
+from judgerank.fits.result import OTHER_SCALE
 from judgerank.fits.storing import kept_weights
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Placed, Role

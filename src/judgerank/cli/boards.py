@@ -42,13 +42,13 @@ def place(
     """Add new models to a saved board without refitting it, and test whether they would change it."""
     from judgerank.boards import moving
     from judgerank.boards.reported import placement_text
-    from judgerank.fits import loading
+    from judgerank.fits import result
     from judgerank.ranking.page_options import makers_on
     from judgerank.ranking.recusal import RECUSE
     from judgerank.reading.files import paths_of
     from judgerank.reading.read import read_judgments
 
-    fitted, kept = loading.load(board), loading.about(board)
+    fitted, kept = result.load(board), result.about(board)
     judgments = read_judgments(paths_of(files), **read)
     counting = str(own_maker or kept.get("own_maker", RECUSE))  # as they did on the board
     makers = {**kept.get("makers", {}), **dict(makers_on(judgments, models))}
@@ -70,10 +70,10 @@ def diff(
     """Compare two saved boards: which models moved by more than noise, and which judges and questions changed."""
     from judgerank.boards.comparing import compare
     from judgerank.boards.reported import difference_text
-    from judgerank.fits import loading
+    from judgerank.fits import result
 
-    difference = compare(loading.load(old), loading.load(new), level)
-    about = loading.about(old), loading.about(new)
+    difference = compare(result.load(old), result.load(new), level)
+    about = result.about(old), result.about(new)
     if json:
         say_json("diff", {**_difference(difference), "kept": dict(zip(("old", "new"), about, strict=True))})
         return

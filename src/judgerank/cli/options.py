@@ -139,6 +139,15 @@ QuestionsArgument = Annotated[
         "the hub such as org/name; langfuse:DATASET or phoenix:DATASET.",
     ),
 ]
+AnswerListOption = Annotated[
+    str | None,
+    typer.Option(
+        "--answers",
+        rich_help_panel=FILE,
+        metavar="COLUMN",
+        help="Column with a list of answers; by default a row is one answer.",
+    ),
+]
 WinnerValuesOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -368,7 +368,7 @@ def ranked_into(
     places : Places
     beside : Beside
     """
-    from judgerank.fits import loading
+    from judgerank.fits.result import load
     from judgerank.fits.storing import content
     from judgerank.ranking.card import card as draw_card
     from judgerank.ranking.choices import Settings, kept_for
@@ -383,7 +383,7 @@ def ranked_into(
     exports = [_export(spec) for spec in output_paths.export]
     target = output_paths.output or Path("rankings", title_of(paths))
     outputs = _outputs(paths, target, settings, exports, output_paths, page_options)
-    old = None if page_options.since is None else loading.load(page_options.since)  # before anything is computed
+    old = None if page_options.since is None else load(page_options.since)  # before anything is computed
     judgments = read_judgments(files, **read, keep=kept_for(settings.cluster))
     facts = facts_on(judgments, page_options.models)
     settings = replace(settings, makers=makers_in(facts))

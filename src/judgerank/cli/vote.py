@@ -10,7 +10,16 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.options import ANSWER_COLUMNS, FILE, OUTPUT, ForceOption, JsonOption, QuestionsArgument, named
+from judgerank.cli.options import (
+    ANSWER_COLUMNS,
+    FILE,
+    OUTPUT,
+    AnswerListOption,
+    ForceOption,
+    JsonOption,
+    QuestionsArgument,
+    named,
+)
 from judgerank.cli.terminal import say, say_json
 
 NEXT = (
@@ -39,14 +48,7 @@ def vote(
             help=f"Name of a column, if it is not {', '.join(ANSWER_COLUMNS)}. Can be given several times.",
         ),
     ] = None,
-    answers: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=FILE,
-            metavar="COLUMN",
-            help="Column with a list of answers; by default a row is one answer.",
-        ),
-    ] = None,
+    answers: AnswerListOption = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", rich_help_panel=OUTPUT, help="HTML file to write.")
     ] = Path("vote.html"),

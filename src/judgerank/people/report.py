@@ -28,9 +28,8 @@ from judgerank.people.agreement import COLUMNS as COLUMNS_OF_AGREEMENT
 from judgerank.people.agreement import agreement_text, agreement_with_people
 from judgerank.people.anchor import People, anchored_by_people, disagreement, next_items, next_pairs
 from judgerank.people.human_scale import HumanBoard, HumanScale, human_scale, scale_text
-from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
+from judgerank.people.items import PERSON, HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
-from judgerank.people.vote_clusters import PERSON
 from judgerank.ranking.choices import CLUSTERS, cluster_of, default_member
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.recusal import RECUSE, is_recusing, of_rows, recusal_of

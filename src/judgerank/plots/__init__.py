@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-# Rectangles and texts: all that a card is made of.
+# Rectangles and texts: all that a card is made of, in pixels from the upper left corner.
 
 
 @dataclass(frozen=True)
