@@ -17,6 +17,7 @@ import typer
 
 from judgerank.cli.options import (
     OUTPUT,
+    READING,
     RECUSE,
     FactsOption,
     FilesArgument,
@@ -76,8 +77,8 @@ OF_PANEL = (  # options that say how a panel is asked
     *("until", "budget", "judgments", "prune", "allow_env_url", "allow_host", "without_keys"),
 )
 OF_FILES = (  # options on judgments that are there
-    *("criteria", "question_cost", "answers", "format", "column", "winner_values"),
-    *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
+    *("criteria", "question_cost", "answers"),
+    *(name for name in READING if name != "baseline"),
 )
 
 
