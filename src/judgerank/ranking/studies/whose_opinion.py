@@ -171,10 +171,9 @@ def _on_both(component: Component, table: pd.DataFrame) -> str:
     counts = [int(pairwise(result, level)["separated"].sum()) for result in (fitted.for_this_panel(), fitted)]
     return (
         f"Whose opinion: judges {have} tastes of their own{_beside(component)} (standard deviation {spread:.2f} "
-        f"log-odds{tested}). "
-        "The ranking and its intervals are for judges like these: another panel drawn as this one was would agree "
-        f"with them. An interval is {widths['judges_like_these']:.2f} wide on average. For this panel of "
-        f"{n_judges} as it is, it is {widths['this_panel']:.2f} wide, and {counts[0]} pairs are significantly "
-        f"different instead of {counts[1]}. More comparisons narrow the intervals for this panel; to narrow those "
-        "for judges like these, add judges."
+        f"log-odds{tested}). The ranking and its intervals are for judges like these: another panel drawn "
+        f"as this one was would agree with them. An interval is {widths['judges_like_these']:.2f} wide "
+        f"on average. For this panel of {n_judges} as it is, it is {widths['this_panel']:.2f} wide, and "
+        f"{counts[0]} pairs are significantly different instead of {counts[1]}. More comparisons narrow the "
+        "intervals for this panel; to narrow those for judges like these, add judges."
     )
