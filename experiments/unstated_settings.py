@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank import Fit, fit
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam
-from judgerank.model.streams import generator
 from replication import published
 from replication.outputs import section_command
 from replication.setting_searches import (

@@ -74,7 +74,7 @@ WHEN_ASKED = {
     ("judgerank.gating.pytest_plugin", "judgerank.gating.verdict_text"),
     ("judgerank.gating.pytest_plugin", "judgerank.gating.panel_rounds"),
     ("judgerank.gating.pytest_plugin", "judgerank.gating.rule"),
-    ("judgerank.gating.pytest_plugin", "judgerank.writing.extras"),
+    ("judgerank.gating.pytest_plugin", "judgerank.data.modules"),
     ("judgerank.fits.fit", "judgerank.reading.read"),
     ("judgerank.fits.fit", "judgerank.reading.read"),
     ("judgerank.fits.presentation", "judgerank.plots.looks"),

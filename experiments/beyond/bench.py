@@ -23,11 +23,11 @@ from omegaconf import DictConfig, OmegaConf
 from threadpoolctl import threadpool_limits
 
 from judgerank import Comparisons, fit
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.engine.likelihood import evaluate
 from judgerank.model.members import BTL, JUDGE_AWARE, Parameters
-from judgerank.model.streams import generator
 from replication.config import solver_settings
 from replication.datasets import find_file
 from replication.errors import MethodUnavailableError

@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
+from judgerank.data.arrays import generator
 from judgerank.data.judgments import Judgments
-from judgerank.model.streams import generator
 from replication.replicate import Study, studied
 from replication.tables import Table
 from studies import plots

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 import judgerank
 from judgerank import read
 from judgerank.boards.reported import changelog_of
-from judgerank.cli.example_run import content
+from judgerank.cli.example import content
 from judgerank.ranking.page_options import Additions
 from replication.config import ROOT
 

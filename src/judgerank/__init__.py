@@ -30,8 +30,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.engine.penalised import Penalised
     from judgerank.engine.solution import Status
     from judgerank.fits.fit import fit
-    from judgerank.fits.loading import load
-    from judgerank.fits.result import Fit
+    from judgerank.fits.result import Fit, load
     from judgerank.gating.gate import gate
     from judgerank.gating.rule import Rule
     from judgerank.model.block import Block, Records
@@ -62,14 +61,13 @@ _FROM = {
     "people.report": ["on_human_board", "people_report"],
     "order.pairs": ["pairwise", "rank_intervals"],
     "reading.read": ["read"],
-    "fits.result": ["Fit"],
+    "fits.result": ["Fit", "load"],
     "reading.large.cells": ["aggregate"],
     "engine.adam": ["Adam"],
     "engine.localized": ["Localized"],
     "engine.newton": ["Newton"],
     "engine.penalised": ["Penalised"],
     "engine.solution": ["Status"],
-    "fits.loading": ["load"],
     "trust.effective_judges": ["effective_judges"],
     "trust.fragility": ["fragility"],
 }

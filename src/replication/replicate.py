@@ -37,8 +37,8 @@ from joblib import delayed
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
-from judgerank.model.streams import generator
 from replication.cache_files import read_block, write_block
 from replication.errors import ClusterError
 from replication.sources import SOURCES, changed_since_loaded, code_digest, code_files, named_modules

@@ -14,6 +14,7 @@ import pandas as pd
 from omegaconf import DictConfig
 from scipy.special import expit
 
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoIntervalError, NoMaximumError
 from judgerank.engine.localized import Localized
@@ -24,7 +25,6 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.streams import generator
 from replication.config import ROOT, simulation_settings, solver_settings
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.replicate import Study, Task

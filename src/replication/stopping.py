@@ -13,7 +13,7 @@ from itertools import islice, product
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import exp
+from judgerank.data.arrays import exp, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.frames import OUTCOMES
@@ -23,7 +23,6 @@ from judgerank.engine.likelihood import evaluate
 from judgerank.engine.rows import side_by_side
 from judgerank.fits.result import Fit
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.streams import generator
 from replication import published
 
 ROUND = 1000  # iterations: a limit that one would choose is a multiple

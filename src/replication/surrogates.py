@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataUnavailableError
 from judgerank.data.judgments import Judgments
-from judgerank.model.streams import generator
 from replication import published
 from replication.config import ROOT
 from replication.random_designs import draw_panel

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaincinv, expit
 
+from judgerank.adaptive import spent_at
 from judgerank.adaptive.choosing import RULES
-from judgerank.adaptive.goals import Goal, spent_at
+from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Answers, Drawn, collect_until
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons

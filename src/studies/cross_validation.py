@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.heldout import losses, three_outcomes
 from judgerank.fits.result import Fit
-from judgerank.model.streams import generator
 
 Fitter = Callable[[Comparisons], Fit]
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, gammaln, stdtrit
 
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError
 from judgerank.data.judgments import Judgments
@@ -20,7 +21,6 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
-from judgerank.model.streams import generator
 from judgerank.order.pairs import Order, orders_by_errors, pairwise, rank_intervals
 from judgerank.order.scale import standardised
 from replication.replicate import Record

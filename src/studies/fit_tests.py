@@ -207,7 +207,7 @@ def few_tested(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     measures: dict[str, float] = {}
     try:
         alone = fit(rows, "position_aware")
-        flips = alone.flipped(rows, question)
+        flips = alone._flipped(rows, question)
         kinds = {"rank": by_question(alone, rows, question), "flips": flips, "plain": alone}
         for name, fitted in kinds.items():
             pairs = pairwise(fitted, settings["level"])

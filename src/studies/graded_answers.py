@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.frames import numbers_in
@@ -20,7 +20,6 @@ from judgerank.fits.fit import fit
 from judgerank.fits.heldout import losses_with_ties
 from judgerank.model.law import Law, draw_levels, graded_comparisons
 from judgerank.model.members import NAMED, Model
-from judgerank.model.streams import generator
 from judgerank.ranking.studies.prediction import held_out, mean_of, sample_of
 from replication.replicate import Record
 from replication.tables import with_errors

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import FloatArray, IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
@@ -21,7 +21,6 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
-from judgerank.model.streams import generator
 from replication.replicate import Record
 from studies.dependence import standardised_errors
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
 from judgerank.data.frames import question_name
@@ -18,7 +18,6 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile, wald
 from judgerank.model.block import Records
 from judgerank.model.kinds.category import in_category
-from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.order.scale import standardised
 from replication.datasets import find_file

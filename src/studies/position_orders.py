@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.fits.fit import fit
 from judgerank.model.members import Parameters
-from judgerank.model.streams import generator
 from replication.random_designs import draw_truth
 from replication.replicate import Record
 

@@ -24,9 +24,8 @@ from judgerank.inference.clusters import Clusters
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import pairwise
 from judgerank.people.anchor import anchored_by_people
-from judgerank.people.items import items_of
+from judgerank.people.items import PERSON, items_of
 from judgerank.people.toward_panel import drawn_toward_panel
-from judgerank.people.vote_clusters import PERSON
 from replication.replicate import Record
 from replication.tables import with_errors
 from studies.gates import LIMIT, lead

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import expit
 
 from judgerank import aggregate, fit
+from judgerank.data.arrays import generator
 from judgerank.fits.errors_by_question import clustered, resampled
-from judgerank.model.streams import generator
 from judgerank.reading.large.sources import session
 from replication.random_designs import draw_truth, uniform_triples
 

@@ -22,9 +22,9 @@ from omegaconf import DictConfig
 from scipy.special import expit
 
 from judgerank import Comparisons, Records, fit
+from judgerank.data.arrays import generator
 from judgerank.model.members import Parameters
 from judgerank.model.naming import named
-from judgerank.model.streams import generator
 from judgerank.order.equality import ManyResults, NetResults, differences_of_many, differences_under_equality
 from judgerank.plots.looks import PAGE, canvas, shades
 from replication.config import ROOT

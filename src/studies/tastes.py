@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Answers, Drawn, collect_until
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import question_name
@@ -20,7 +20,6 @@ from judgerank.fits.fit import fit
 from judgerank.fits.presentation import pairs
 from judgerank.fits.result import Fit
 from judgerank.model.block import Records
-from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
 from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Settings, default_member
@@ -156,7 +155,7 @@ def separated_once(settings: dict[str, Any], rng: np.random.Generator) -> Record
     judgments = read_judgments(comparisons.to_frame().assign(question_id=question_id), copies="keep")
     ranked = ranked_set(judgments, Settings(level=settings["level"]))
     named, component = ranked.recusal.favoured, ranked.components[0]
-    panel, of_panel = component, component.reported.panel or component.reported
+    panel, of_panel = component, component.reported.errors.panel or component.reported
     if named:
         panel = ranked_set(judgments, Settings(level=settings["level"], whose=THIS_PANEL)).components[0]
         of_panel = panel.reported

@@ -12,11 +12,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import expit
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.fit import fit
 from judgerank.model.members import Parameters
-from judgerank.model.streams import generator
 from judgerank.order.scale import scale_of
 
 GAMMA = (1.4, 1.0, 0.8, 0.5)

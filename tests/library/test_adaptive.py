@@ -9,15 +9,16 @@ import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit
+from judgerank.adaptive import spent_at
 from judgerank.adaptive.choosing import RULES, all_scores, at_random, by_information, open_aim
-from judgerank.adaptive.goals import FORMS, Goal, read_goal, spent_at
+from judgerank.adaptive.goals import FORMS, Goal, read_goal
 from judgerank.adaptive.joint_covariance import with_tastes
 from judgerank.adaptive.rounds import Drawn, Kept, collect_until
 from judgerank.adaptive.stop_rule import carried, fitted, look_at, tested_order, without_each_judge
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import by_question
 from judgerank.model.members import Parameters
-from judgerank.model.streams import generator
 from judgerank.order.pairs import orders
 from judgerank.ranking.candidates import Candidates
 from studies.adaptive import Replayed

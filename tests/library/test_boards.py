@@ -18,8 +18,8 @@ from judgerank.boards.reported import OTHER_UNIT, changelog_of, difference_text,
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.likelihood import evaluate
 from judgerank.fits.errors_by_question import by_question
-from judgerank.fits.loading import about
 from judgerank.fits.presentation import leaderboard
+from judgerank.fits.result import about
 from judgerank.order.scale import scale_by, scale_of, weights_of
 from studies.boards import NEWCOMER, SCORES, UNIT, drawn
 from tests.library.test_fitness import asked
@@ -171,7 +171,7 @@ def test_two_judges_who_answered_alike_have_no_lead_and_the_newcomers_own_error(
     board = fit(rows, "judge_aware")
     known = board.covariance.copy()
     known[8:] = known[:, 8:] = 0.0
-    placed = place(replace(board, robust=known), new)
+    placed = place(board._with_errors(robust=known), new)
     np.testing.assert_allclose(placed.judges["lead"], 0, atol=1e-9)
     np.testing.assert_allclose(placed.judges["standard_error"], placed.newcomers["own_error"].iloc[0], rtol=1e-6)
 
@@ -351,7 +351,7 @@ def test_one_model_has_one_number_on_its_board_placed_refitted_and_ranked():
 def test_a_useless_judge_lowers_scores_and_moves_none_from_board_to_board():
     fitted, _ = board_and_new(17, 3000)
     coin = drawn(np.random.default_rng(17), 0 * SCORES, 2500).to_frame().assign(judge_model="coin")
-    other = fit(Comparisons.from_frame(pd.concat([fitted.require_raw().to_frame(), coin])), "judge_aware")
+    other = fit(Comparisons.from_frame(pd.concat([fitted._require_raw().to_frame(), coin])), "judge_aware")
     one, same = (leaderboard(each, 0.95).set_index("model")["score"] for each in (fitted, other))
     assert same.std() < 0.7 * one.std()
     for old, new in ((fitted, other), (other, fitted)):
@@ -425,7 +425,7 @@ def test_clustered_errors_twice_as_large_halve_the_statistics_of_moves():
     boards = [fit(drawn(rng, SCORES, 900), "btl") for _ in range(2)]
     z = []
     for times in (1, 2):
-        wider = [replace(one, robust=times**2 * one.covariance) for one in boards]
+        wider = [one._with_errors(robust=times**2 * one.covariance) for one in boards]
         z.append(norm.isf(compare(*wider).moves.set_index("model")["p_value"].sort_index() / 2))
     np.testing.assert_allclose(z[1], z[0] / 2, rtol=1e-6)
 
@@ -516,7 +516,7 @@ def test_boards_of_few_questions_are_not_said_to_move():
     for seed in (1, 2):
         rows, question = asked(seed, 8, (1.0, 0.3, -0.3, -1.0), 1.0)
         boards.append(by_question(fit(rows, "position_aware"), rows, question))
-    plain, few = compare(*(replace(each, flips=None) for each in boards)), compare(*boards)
+    plain, few = compare(*(each._with_errors(flips=None) for each in boards)), compare(*boards)
     assert plain.few is None and plain.moves["p_value"].notna().all()
     assert few.few is not None and few.moved == []
     assert few.moves["p_value"].isna().all() and few.moves["p_holm"].isna().all()

@@ -148,7 +148,7 @@ def test_intervals_of_few_questions_are_by_students_t_wherever_they_stand(record
     ranking = judgerank.rank(frame, model="btl", own_maker="count")  # whose scale is that of the fit
     fitted, t = ranking.fit, student.ppf(0.975, 11)
     error = pd.Series(np.sqrt(np.diag(fitted.covariance)), NAMES)
-    assert fitted.n_clusters == 12 and scale_of(fitted).factor == 1
+    assert fitted.errors.n_clusters == 12 and scale_of(fitted).factor == 1
     board = ranking.tables["leaderboard"].set_index("model")
     estimates = fitted.to_frame().loc[lambda rows: rows["parameter"] == "score"].set_index("name")
     intervals = fitted.confidence_intervals().loc[lambda rows: rows["parameter"] == "score"].set_index("name")

@@ -13,13 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from judgerank import Comparisons, fit
 from judgerank.data import comparisons as aggregation
-from judgerank.data.arrays import numbered, sizes
+from judgerank.data.arrays import generator, numbered, sizes
 from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import DataError, JudgerankError, NotIdentifiedError
 from judgerank.data.frames import COLUMNS, numbered_questions, question_keys
 from judgerank.engine.problem import USUAL, in_units
 from judgerank.model.members import MEMBERS
-from judgerank.model.streams import generator
 from studies.torture.fits import answer, differ, drawn, tellings
 
 KEY = ["first", "second", "judge"]

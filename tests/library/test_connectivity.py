@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgerank import Comparisons, Status, fit
+from judgerank.data.arrays import generator
 from judgerank.data.connectivity import components, require_maximum, runaway_models
 from judgerank.data.errors import ConfigError, DisconnectedError, JudgerankError, NoMaximumError
 from judgerank.engine import search
@@ -24,7 +25,6 @@ from judgerank.engine.penalised import on_the_scale_of_the_others
 from judgerank.engine.search import maximise
 from judgerank.engine.solution import log_odds
 from judgerank.model.members import LENGTH, MODELS, POSITION_AWARE, Parameters
-from judgerank.model.streams import generator
 from studies.torture.fits import drawn
 
 CYCLE = (("a", "b", "x", 1, 0), ("b", "c", "x", 1, 0), ("c", "a", "x", 1, 0))

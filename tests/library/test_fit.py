@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from dataclasses import FrozenInstanceError
 
@@ -386,9 +387,58 @@ def test_python_can_ask_for_every_attribute(fits, firm, name):
         getattr(result, member, None)
 
 
-def test_tab_completion_shows_at_most_45_names(fits):
+# of statsmodels, lifelines and scikit-learn, then the model's, then ways to show, test and keep it
+NAMES = """
+params bse pvalues conf_int cov_params llf nobs aic bic summary predict
+scores ranks discrimination slope position tie strength sigma spread errors
+confidence_intervals to_frame leaderboard plot save contrast discrimination_curve
+clustered for_this_panel test wald order categories probability member
+status converged remarks judge_status judges_at_zero unbounded_judges
+comparisons model settings
+"""
+# of other modules; they may change
+UNLISTED = """
+blocks clusters covariance degrees_of_freedom degrees_of_pairs degrees_of_scores dispersion effects
+level_probabilities likelihood_ratio log_likelihood marginal_log_likelihood merged n_parameters parameters question
+question_keys ranking_probability raw relative_sigma scale_weights slopes_at_bound solution standard_errors
+tie_probability win_probability without
+"""
+
+
+def test_the_public_names_of_a_fit_are_these(fits):
     names = dir(fits["plain"])
-    assert len(names) <= 45 and not any(member.startswith("_") for member in names)
+    assert len(names) <= 45 and sorted(names) == sorted(NAMES.split())
+    every = {name for name in object.__dir__(fits["plain"]) if not name.startswith("_")}
+    assert every == {*NAMES.split(), *UNLISTED.split()}
+
+
+def test_a_saved_fit_has_the_fields_that_earlier_versions_wrote(fits, tmp_path):
+    """Those of `errors` lie among those of the fit, so that files go both ways."""
+    fits["plain"].clustered().save(tmp_path / "fit.npz")
+    with np.load(tmp_path / "fit.npz") as file:
+        saved = json.loads(str(file["header"]))["fit"]
+    of_errors = """
+    robust meat by_cluster n_clusters effective_clusters effective_by_pair of_panel flips across flips_across
+    tastes panel
+    """
+    of_fit = """
+    comparisons model settings solution effects raw question without remarks merged scale_weights question_keys
+    clusters
+    """
+    assert saved.keys() == {*of_fit.split(), *of_errors.split()}
+    again = judgerank.load(tmp_path / "fit.npz")
+    assert again.errors.n_clusters == 150 and again.bse.equals(fits["plain"].clustered().bse)
+
+
+def test_the_public_names_of_a_ranking_are_these(ranking):
+    listed = """
+    leaderboard judges pairs summary plot without fit fits tables categories remarks title settings judgments
+    write export to_html board_text panel_fit anchors clustered recusal sampled_by whose
+    """
+    assert sorted(name for name in dir(ranking) if not name.startswith("_")) == sorted(listed.split())
+    for name, _ in inspect.getmembers(ranking):
+        assert hasattr(ranking, name)
+    assert repr(ranking).splitlines()[1].split()[:3] == ["rank", "model", "score"]
 
 
 def test_what_does_not_exist_is_missing(fits, firm):

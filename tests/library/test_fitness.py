@@ -15,15 +15,15 @@ from scipy.stats import t as student
 
 import judgerank
 from judgerank import Comparisons, fit, load
+from judgerank.data.arrays import generator
 from judgerank.data.errors import NoIntervalError
 from judgerank.fits.errors_by_question import by_question, questions_of, too_few
 from judgerank.fits.presentation import leaderboard, win_rate_intervals
 from judgerank.inference.clusters import cluster_gradients, effective_by_pair, sums_and_products
 from judgerank.inference.wald import at_degrees, two_sided
 from judgerank.model.members import JudgeValues
-from judgerank.model.streams import generator
-from judgerank.order.cycles import shortest_cycle
 from judgerank.order.flips import leads_by_question, p_either
+from judgerank.order.head_to_head import shortest_cycle
 from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
 from judgerank.ranking.ranking import rank
 from judgerank.ranking.studies.next_comparisons import cost_of_pair
@@ -51,7 +51,7 @@ def test_derivatives_of_expected_answers_are_those_of_the_likelihood(model):
     flips = FlippedResiduals.of(fitted, rows, question)
     member = np.eye(question.max() + 1)[question].T
     by_question = member @ (flips.jacobian.multiply((flips.here.residual / flips.variance)[:, None])).toarray()
-    expected = cluster_gradients(rows, fitted.model, fitted.solution.parameters, question)[:, fitted.chosen]
+    expected = cluster_gradients(rows, fitted.model, fitted.solution.parameters, question)[:, fitted._chosen]
     assert_allclose(by_question, expected, atol=1e-10)
 
 
@@ -429,7 +429,7 @@ def test_scores_of_shrunk_fits_have_errors_by_question_and_pairs_those_of_the_fl
     alone = fit(rows, "position_aware", "penalised")
     found, flipped, by = (
         by_question(alone, rows, question),
-        alone.flipped(rows, question),
+        alone._flipped(rows, question),
         alone.clustered(rows, question),
     )
     assert too_few(found).n_questions == 8
@@ -466,14 +466,14 @@ def test_scores_of_few_questions_are_in_their_intervals():
 def test_a_single_question_leaves_errors_as_they_are(few):
     rows = few[1]
     alone = fit(rows, "position_aware", "penalised")
-    assert by_question(alone, rows, np.zeros(len(rows), int)).robust is None
+    assert by_question(alone, rows, np.zeros(len(rows), int)).errors.robust is None
 
 
 def test_pairs_and_ranks_follow_from_the_flips(few):
     fitted = few[0]
     pairs, ranks = pairwise(fitted), rank_intervals(fitted).set_index("model")
-    assert fitted.flips is not None
-    assert fitted.robust is None
+    assert fitted.errors.flips is not None
+    assert fitted.errors.robust is None
     led = pairs[pairs["first"] == "m0"]
     assert led["separated"].all()
     assert (led["p_value"] >= 2 / 2**8 - 1e-12).all()
@@ -484,14 +484,14 @@ def test_pairs_and_ranks_follow_from_the_flips(few):
     assert (ranks["high"].drop("m0") == 4).all()
     holds_zero = ~(pairs["low"] > 0)
     assert (holds_zero == (pairs["p_value"] > 0.05)).all()
-    lead = fitted.flips.toarray()[:, 1]
+    lead = fitted.errors.flips.toarray()[:, 1]
     assert led.set_index("second").loc["m1", "p_value"] == pytest.approx(p_either(lead))
 
 
 def test_a_lead_against_the_scores_separates_nothing(few):
     fitted, *_ = few
-    turned = fitted.flipped(few[1], few[2])
-    object.__setattr__(turned, "flips", -turned.flips)
+    turned = fitted._flipped(few[1], few[2])
+    turned = turned._with_errors(flips=-turned.errors.flips)
     assert (pairwise(turned)["p_value"] == 1).all()
     assert pairwise(turned)["low"].isna().all()
 
@@ -545,9 +545,9 @@ def test_questions_of_unequal_size_count_as_fewer():
         fitted = fit(rows, "position_aware")
         found[name] = by_question(fitted, rows, question), questions_of(fitted, rows, question)
     equal, heavy = found["equal"], found["heavy"]
-    assert (equal[0].flips, equal[0].degrees_of_freedom, too_few(equal[0])) == (None, 39, None)
+    assert (equal[0].errors.flips, equal[0].degrees_of_freedom, too_few(equal[0])) == (None, 39, None)
     assert equal[1].effective == equal[1].n_questions == 40
-    assert heavy[0].flips is not None and heavy[0].robust is None
+    assert heavy[0].errors.flips is not None and heavy[0].errors.robust is None
     assert heavy[1].effective == pytest.approx(267**2 / (150**2 + 39 * 9))
     assert "40 questions of unequal size, which count as 3 of equal size, and " in str(heavy[1])
     assert too_few(heavy[0]).n_questions == 40
@@ -556,7 +556,7 @@ def test_questions_of_unequal_size_count_as_fewer():
 def test_degrees_of_freedom_are_those_of_the_effective_number():
     rows, question = sized(2, [12] * 10 + [3] * 40)
     found = by_question(fit(rows, "position_aware"), rows, question)
-    assert found.n_clusters == 50
+    assert found.errors.n_clusters == 50
     assert found.degrees_of_freedom == pytest.approx(240**2 / (10 * 144 + 40 * 9) - 1)
     assert "within 50 clusters, which count as 32 of equal size" in found.summary()
 
@@ -644,10 +644,10 @@ def test_every_interval_and_p_value_of_a_late_model_takes_them(added):
     width = 2 * student.isf(0.025, own) * contrast["standard_error"]
     assert_allclose(contrast["high"] - contrast["low"], width)
     board = leaderboard(added, 0.9).set_index("model").loc[list(names)]
-    inside = leaderboard(replace(added, effective_by_pair=None), 0.9).set_index("model").loc[list(names)]
+    inside = leaderboard(added._with_errors(effective_by_pair=None), 0.9).set_index("model").loc[list(names)]
     longer = student.isf(0.05, added.degrees_of_scores) / student.isf(0.05, added.degrees_of_freedom)
     assert_allclose((board["high"] - board["low"]) / (inside["high"] - inside["low"]), longer)
-    wins = [win_rate_intervals(each, 0.9) for each in (added, replace(added, effective_by_pair=None))]
+    wins = [win_rate_intervals(each, 0.9) for each in (added, added._with_errors(effective_by_pair=None))]
     wider = ((wins[0]["high"] - wins[0]["low"]) / (wins[1]["high"] - wins[1]["low"])).loc[list(names)]
     assert (wider[OLD:] > 1.1).all()
 
@@ -655,7 +655,7 @@ def test_every_interval_and_p_value_of_a_late_model_takes_them(added):
 def test_a_saved_fit_keeps_them_and_an_older_one_has_one_number_for_all(added, tmp_path):
     added.save(tmp_path / "fit.npz")
     assert_allclose(load(tmp_path / "fit.npz").degrees_of_pairs, added.degrees_of_pairs)
-    before = replace(added, effective_by_pair=None)
+    before = added._with_errors(effective_by_pair=None)
     assert (before.degrees_of_pairs == added.degrees_of_freedom).all()
 
 

@@ -160,7 +160,7 @@ def test_answers_none_of_them_strong_are_those_of_the_tie_model():
     np.testing.assert_allclose(graded.scores, ties.scores, atol=1e-10)
     np.testing.assert_allclose(graded.tie, ties.tie, atol=1e-10)
     np.testing.assert_allclose(graded.covariance, ties.covariance, atol=1e-10)
-    assert (graded.strong == 0).all()
+    assert (graded.strength(2) == 0).all()
 
 
 def test_answers_all_of_them_strong_are_those_of_the_model_of_a_winner_at_half_its_scale():
@@ -170,7 +170,7 @@ def test_answers_all_of_them_strong_are_those_of_the_model_of_a_winner_at_half_i
     assert graded.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-12)
     np.testing.assert_allclose(2 * graded.scores, plain.scores, atol=1e-9)
     np.testing.assert_allclose(2 * graded.position, plain.position, atol=1e-9)
-    assert np.isinf(graded.strong).all()
+    assert np.isinf(graded.strength(2)).all()
     ends = graded.confidence_intervals().set_index("parameter").loc["strong", ["low", "high"]]
     assert ends.isna().all(axis=None)
 
@@ -181,7 +181,7 @@ def test_a_judge_of_extremes_and_ties_is_at_a_limit_and_the_others_are_not():
     assert set(level_of(c)[own]) == {0, 2, 4}
     found = fit(c, "position_aware_graded")
     assert str(found.status) == "interior" and found.solution.evaluation.relative_gradient < 1e-9
-    assert np.isinf(found.strong["j0"]) and np.isfinite(found.strong[["j1", "j2"]]).all()
+    assert np.isinf(found.strength(2)["j0"]) and np.isfinite(found.strength(2)[["j1", "j2"]]).all()
     table = found.confidence_intervals().set_index(["parameter", "name"])
     assert np.isnan(table.loc[("strong", "j0"), "low"]) and table.loc[("score", "m0"), "low"] < -0.5
     assert np.isfinite(pairwise(found.clustered(cluster=np.arange(len(c)) // 3))["p_value"]).all()
@@ -199,7 +199,7 @@ def test_swapping_what_is_shown_first_changes_the_sign_of_positions_alone():
     one, other = fit(c, MEMBER), fit(turned, MEMBER)
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-9)
     np.testing.assert_allclose(one.position, -other.position, atol=1e-9)
-    np.testing.assert_allclose(one.strong, other.strong, rtol=1e-8)
+    np.testing.assert_allclose(one.strength(2), other.strength(2), rtol=1e-8)
     np.testing.assert_allclose(one.covariance[:5, :5], other.covariance[:5, :5], atol=1e-10)
 
 
@@ -314,7 +314,7 @@ def test_what_follows_from_a_fit(tmp_path):
     np.testing.assert_allclose(shrunk.scores, found.scores, atol=0.1)
     found.save(tmp_path / "fit.npz")
     again = load(tmp_path / "fit.npz")
-    assert (again.strong == found.strong).all()
+    assert (again.strength(2) == found.strength(2)).all()
     np.testing.assert_array_equal(again.confidence_intervals()["low"], found.confidence_intervals()["low"])
 
 

@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from judgerank import fit, on_human_board, people_report
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.ascent import peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.inference.wald import normal_quantile, wald
-from judgerank.model.streams import generator
 from judgerank.people import toward_panel
 from judgerank.people.anchor import anchored_by_people
 from judgerank.people.human_scale import (
@@ -461,7 +461,10 @@ def test_intervals_of_newcomers_take_the_same_t():
 def test_errors_of_the_panel_are_by_question_where_there_are_more_questions_than_free_scores():
     rows, question, human = seen(8, 5, 0)  # no judge at zero, who would have no parameter
     panel, _ = panel_of(rows.take(np.flatnonzero(~human)), question)
-    assert panel.n_parameters >= 5 and panel.robust is not None
+    assert panel.n_parameters >= 5 and panel.errors.robust is not None
     few = question < MODELS - 1
     panel, why = panel_of(rows.take(np.flatnonzero(few)), question[few])
-    assert panel.robust is None and "count judgments as independent: 3 questions for 4 models are too few." in why
+    assert (
+        panel.errors.robust is None
+        and "count judgments as independent: 3 questions for 4 models are too few." in why
+    )

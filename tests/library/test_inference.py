@@ -117,13 +117,13 @@ def test_a_judge_at_zero_takes_no_part_in_the_covariance(boundary):
 def test_discrimination_has_the_delta_method_covariance(boundary):
     gamma = boundary.discrimination[["j0", "j2"]]
     g = np.diag(np.r_[np.ones(N), gamma])
-    assert_allclose(boundary.covariance_discrimination, g @ boundary.covariance @ g, rtol=1e-13)
+    assert_allclose(boundary._covariance_discrimination, g @ boundary.covariance @ g, rtol=1e-13)
 
 
 def test_slopes_are_left_alone_by_the_delta_method(cells):
     found = fit(cells, "length")
     g = np.diag(np.r_[np.ones(N), found.discrimination, np.ones(K)])
-    assert_allclose(found.covariance_discrimination, g @ found.covariance @ g, rtol=1e-13)
+    assert_allclose(found._covariance_discrimination, g @ found.covariance @ g, rtol=1e-13)
 
 
 def test_covariance_falls_as_information_grows(cells, dense_information):
@@ -237,7 +237,7 @@ def test_clusters_of_one_size_count_in_full_and_unequal_ones_by_their_shares():
 
 
 def test_an_interval_all_but_at_zero_stays_above_it_and_finite(boundary):
-    wide = replace(boundary, robust=boundary.covariance * 1e6)
+    wide = boundary._with_errors(robust=boundary.covariance * 1e6)
     rows = wide.confidence_intervals().loc[lambda rows: rows["parameter"] == "discrimination"].dropna()
     assert (rows["low"] > 0).all()
     assert np.isfinite(rows["high"]).all()
@@ -276,7 +276,7 @@ def test_the_contrast_of_a_difference_is_the_textbook_formula(cells):
 
 
 def test_a_contrast_may_weigh_discriminations(boundary):
-    v = boundary.covariance_discrimination
+    v = boundary._covariance_discrimination
     found = boundary.contrast({"j2": 2.0, "m1": 0.5})
     expected = 2 * boundary.discrimination["j2"] + 0.5 * boundary.scores["m1"]
     assert_allclose(found["estimate"], expected, rtol=1e-14)
@@ -319,7 +319,7 @@ def test_errors_of_estimates_have_the_variance_that_is_claimed(simulated):
         found = fit(simulated(10_000 + seed, truth[:N], gamma, 2000))
         assert found.status is Status.INTERIOR
         error = np.r_[found.scores, found.discrimination] - truth
-        ratios.append(error**2 / np.diag(found.covariance_discrimination))
+        ratios.append(error**2 / np.diag(found._covariance_discrimination))
     ratios = np.array(ratios)
     assert abs(ratios[:, :N].mean() - 1) < 3 * 0.037
     assert abs(ratios[:, N:].mean() - 1) < 3 * 0.045

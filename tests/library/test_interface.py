@@ -46,13 +46,13 @@ from judgerank import (
     read,
 )
 from judgerank.data import errors as named_errors
+from judgerank.data import modules
 from judgerank.data.cache import MOST
 from judgerank.data.judgments import Judgments
 from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import MODELS
 from judgerank.order.scale import weights_of
 from judgerank.ranking.ranking import Ranking
-from judgerank.writing import extras
 from tests.library.test_combinations import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -653,7 +653,7 @@ def test_what_users_see_has_a_docstring(name):
 @pytest.mark.parametrize("extra", ["collect", "excel", "parquet", "plot", "scale", "zstd"])
 def test_an_extra_is_told_with_all_of_its_packages(extra):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    said = extras.needed(extra)
+    said = modules.needed(extra)
     assert said.index(f"'{extra}'") < said.index("pip install")
     for requirement in project["optional-dependencies"][extra]:
         name = requirement.partition(">")[0]
@@ -665,8 +665,8 @@ def test_from_bare_sources_the_checkout_is_told(monkeypatch):
     def nothing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(extras, "requires", nothing)
-    assert extras.needed("zstd") == "the extra 'zstd' (pip install '.[zstd]' in the checkout)"
+    monkeypatch.setattr(modules, "requires", nothing)
+    assert modules.needed("zstd") == "the extra 'zstd' (pip install '.[zstd]' in the checkout)"
 
 
 def test_nothing_tells_to_install_the_package_from_an_index():

@@ -234,7 +234,7 @@ def test_without_tastes_both_intervals_are_the_plain_ones():
         np.testing.assert_allclose(rows[["low", "high"]], plain[["low", "high"]], atol=1e-6)
     assert np.isinf(found.degrees_of_freedom)
     np.testing.assert_array_equal(
-        panel_means(found.model, found.solution.parameters, found.chosen), np.eye(len(found.covariance))
+        panel_means(found.model, found.solution.parameters, found._chosen), np.eye(len(found.covariance))
     )
 
 
@@ -269,7 +269,7 @@ def test_a_fit_for_this_panel_is_kept_as_it_is(with_tastes, tmp_path):
     panel = with_tastes.for_this_panel()
     panel.save(tmp_path / "panel.npz")
     again = judgerank.load(tmp_path / "panel.npz")
-    assert again.of_panel
+    assert again.errors.of_panel
     pd.testing.assert_frame_equal(again.to_frame(), panel.to_frame())
 
 
@@ -366,8 +366,8 @@ def test_rank_separates_no_equal_models_by_the_tastes_of_five_judges():
 def test_errors_allow_for_tastes_that_are_found(n_questions):
     ranking = rank(drawn_panel(1, APART, 0.5, n_questions=n_questions))
     fitted, panel = ranking.fit, ranking.fit.for_this_panel()
-    assert ranking.whose == "judges_like_these" and fitted.tastes > 0.2 and panel.tastes == 0
-    assert (fitted.flips is not None) == (n_questions == 12)
+    assert ranking.whose == "judges_like_these" and fitted.errors.tastes > 0.2 and panel.errors.tastes == 0
+    assert (fitted.errors.flips is not None) == (n_questions == 12)
     assert np.array_equal(fitted.scores, panel.scores)
     wide, narrow = (result.leaderboard() for result in (fitted, panel))
     assert ((wide["high"] - wide["low"]) > 1.2 * (narrow["high"] - narrow["low"])).all()
@@ -384,7 +384,7 @@ def test_errors_by_tastes_are_as_those_of_the_block():
     by_default, block = rank(frame), rank(frame, blocks=["taste"])
     widths = [(one.leaderboard["high"] - one.leaderboard["low"]).mean() for one in (by_default, block)]
     assert widths[0] == pytest.approx(widths[1], rel=0.25)
-    assert by_default.fit.tastes == pytest.approx(block.fit.spread["taste"], rel=0.25)
+    assert by_default.fit.errors.tastes == pytest.approx(block.fit.spread["taste"], rel=0.25)
     assert rank(frame, blocks=["taste"], whose="this_panel").whose == "this_panel"
 
 
@@ -396,12 +396,12 @@ def test_where_no_tastes_are_found_nothing_changes():
 
 
 def test_a_fit_saved_is_read_with_both_errors(tmp_path):
-    from judgerank.fits.loading import load
+    from judgerank.fits.result import load
 
     fitted = rank(drawn_panel(1, APART, 0.5)).fit
     fitted.save(tmp_path / "fit.npz")
     again = load(tmp_path / "fit.npz")
-    assert again.tastes == fitted.tastes and np.array_equal(again.covariance, fitted.covariance)
+    assert again.errors.tastes == fitted.errors.tastes and np.array_equal(again.covariance, fitted.covariance)
     assert np.array_equal(again.for_this_panel().covariance, fitted.for_this_panel().covariance)
 
 

@@ -236,7 +236,7 @@ def test_a_fit_by_blocks_is_the_fit_and_is_a_maximum(many_judges, member, monkey
     assert found.status == expected.status == Status.SHRUNK
     assert_allclose(found.scores, expected.scores, atol=1e-6)
     assert_allclose(found.discrimination, expected.discrimination, atol=1e-6)
-    problem = BlockProblem(found.working_comparisons, found.model)
+    problem = BlockProblem(found._working_comparisons, found.model)
     height, gradient, _ = problem.look(problem.point_of(found.solution.parameters), found.solution.spread)
     assert np.abs(gradient).max() <= 1e-9 * abs(height)
 

@@ -146,7 +146,7 @@ def test_a_judge_of_the_two_greatest_strengths_is_at_a_limit_and_the_others_are_
     assert {*level_of(c)[c.judge == 0]} == {0, 1, 5, 6}
     found = fit(c, NAME)
     assert str(found.status) == "interior" and found.solution.evaluation.relative_gradient < 1e-9
-    assert np.isinf(found.strong["j0"]) and np.isinf(found.strength(3)["j0"])
+    assert np.isinf(found.strength(2)["j0"]) and np.isinf(found.strength(3)["j0"])
     assert np.isfinite(found.strength(3)[["j1", "j2"]]).all()
     assert np.isfinite(pairwise(found.clustered(cluster=np.arange(len(c)) // 3))["p_value"]).all()
     cells, model = found.comparisons, found.model

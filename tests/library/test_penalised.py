@@ -14,6 +14,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from judgerank import Status, fit, load, rank, read
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.engine import marginal_likelihood, problem
@@ -25,7 +26,6 @@ from judgerank.engine.problem import BlockProblem, Problem
 from judgerank.fits.storing import save
 from judgerank.inference.clusters import for_few_clusters
 from judgerank.model.members import BTL, MODELS, Parameters
-from judgerank.model.streams import generator
 from judgerank.ranking import studies
 from judgerank.ranking.choices import DEFAULT, SHRUNK
 from judgerank.ranking.studies import coverage, leaderboards, one_sided_votes
@@ -126,7 +126,7 @@ def test_there_is_always_an_estimate(cells_of):
 
 
 def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
-    problem = Problem(fitted.working_comparisons, fitted.model)
+    problem = Problem(fitted._working_comparisons, fitted.model)
     spread = dict(fitted.solution.spread)
     assert set(spread) == {"scores", "log_discrimination", "position"}
     zeros = np.zeros(len(problem.coordinates.free_columns))
@@ -488,7 +488,7 @@ def test_their_discrimination_is_the_geometric_mean_of_the_others(solver, name):
     own = fitted.discrimination.drop(FEW_JUDGES)
     assert fitted.converged and fitted.discrimination[FEW_JUDGES] == pytest.approx(1)
     assert np.log(own).mean() == pytest.approx(0, abs=1e-9) and own.std() > 0
-    assert not fitted.free[0, -1] and fitted.free[0, :-1].all()
+    assert not fitted._free[0, -1] and fitted._free[0, :-1].all()
     assert fitted.judge_status[FEW_JUDGES] == "pooled"
     assert np.isfinite(fitted.standard_errors[: 4 + 3]).all() and np.isnan(fitted.standard_errors[4 + 3])
 

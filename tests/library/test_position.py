@@ -13,6 +13,7 @@ from scipy.special import expit, log_expit
 from scipy.stats import chi2
 
 from judgerank import Comparisons, Status, fit
+from judgerank.data.arrays import generator
 from judgerank.data.connectivity import position_share
 from judgerank.data.errors import ConfigError, DataError, NotIdentifiedError
 from judgerank.engine import newton, search
@@ -22,7 +23,6 @@ from judgerank.engine.likelihood import evaluate
 from judgerank.engine.newton import Newton, climb
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import LENGTH, POSITION_AWARE, POSITION_LENGTH, Parameters
-from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.datasets import find_file, load_judgments, read_records
 from studies.methods.study import drawn_panel

@@ -16,7 +16,7 @@ from scipy.stats import norm
 from judgerank import Fit, Status, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
-from judgerank.data.strengths import strength_by_side
+from judgerank.data.frames import strength_by_side
 from judgerank.engine.questions import laplace, quadrature
 from judgerank.engine.questions.curvature import of_modes
 from judgerank.engine.questions.groups import at_rows, grouped, merged
@@ -270,7 +270,7 @@ def test_sigma_over_the_spread_of_the_scores_is_known_exactly_where_only_the_sca
     growth = np.zeros(len(found.covariance))
     growth[: len(found.scores)] = found.scores
     effects = replace(found.effects, with_log_sigma=0.2**2 * np.r_[growth, 1.0])
-    scaled = replace(found, robust=0.2**2 * np.outer(growth, growth), effects=effects)
+    scaled = replace(found._with_errors(robust=0.2**2 * np.outer(growth, growth)), effects=effects)
     rows = scaled.to_frame().set_index("parameter")
     assert rows.loc["sigma", "standard_error"] == pytest.approx(0.2 * found.sigma)
     assert rows.loc[RELATIVE, "standard_error"] == pytest.approx(0, abs=1e-7)

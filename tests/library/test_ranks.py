@@ -128,7 +128,7 @@ def test_a_rank_lies_in_its_interval_which_grows_with_the_level(fitted):
 
 def test_there_are_no_ranks_without_intervals(fitted):
     with pytest.raises(NoIntervalError):
-        rank_intervals(replace(fitted, robust=np.zeros_like(fitted.covariance)))
+        rank_intervals(fitted._with_errors(robust=np.zeros_like(fitted.covariance)))
 
 
 # components
@@ -183,7 +183,7 @@ def test_where_judges_weigh_the_same_both_tests_are_one(raw, member):
         assert_allclose(found.error, next(ranks.orders(result)).error)
         assert_allclose(found.difference[1], found.difference[0], atol=1e-8)
         # the reported scale of a member with positions is estimated, too, and is in the error of the fit alone
-        is_one_error = result.by_cluster is None and member != "position_only"
+        is_one_error = result.errors.by_cluster is None and member != "position_only"
         assert_allclose(found.error[1], found.error[0], rtol=1e-8 if is_one_error else 1e-2)
 
 
@@ -242,7 +242,7 @@ def test_squares_of_gradients_are_the_same_in_parts(simulated, model, monkeypatc
     raw = simulated(63, SCORES, GAMMA, 400)
     cluster = np.random.default_rng(2).permutation(np.repeat(np.arange(101), 4))[: len(raw)]
     fitted = fit(raw, model.name)
-    at, chosen = fitted.solution.parameters, fitted.chosen
+    at, chosen = fitted.solution.parameters, fitted._chosen
     own = cluster_gradients(raw, model, at, cluster)[:, chosen]
     for most in (1, 150, 10**6):  # numbers at once: two clusters, some, all
         monkeypatch.setattr("judgerank.inference.clusters.AT_ONCE", most)

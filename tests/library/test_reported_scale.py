@@ -18,8 +18,8 @@ from scipy.stats import norm
 from judgerank import Comparisons, Fit, fit, load
 from judgerank.data.comparisons import Comparisons as Rows
 from judgerank.engine.penalised import Penalised
-from judgerank.fits.loading import OTHER_SCALE
 from judgerank.fits.presentation import leaderboard, pairs, win_probability, win_rate_intervals, win_rates
+from judgerank.fits.result import OTHER_SCALE
 from judgerank.fits.storing import kept_weights
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Placed, Role
@@ -57,13 +57,13 @@ def numerical(fitted: Fit, step: float = 1e-6) -> np.ndarray:
     at, found = fitted.solution.parameters, []
     flat = np.r_[at.scores, at.judges.ravel(), at.common]
     n, many = len(at.scores), at.judges.size
-    for place in np.flatnonzero(fitted.chosen):
+    for place in np.flatnonzero(fitted._chosen):
         shifts = []
         for sign in (1, -1):
             x = flat.copy()
             x[place] += sign * step
             there = Parameters(x[:n], x[n : n + many].reshape(at.judges.shape), x[n + many :])
-            scale = scale_at(fitted.comparisons, fitted.model, there, fitted.free, fitted.chosen)
+            scale = scale_at(fitted.comparisons, fitted.model, there, fitted._free, fitted._chosen)
             shifts.append(scale.shift)
         found.append((shifts[0] - shifts[1]) / (2 * step))
     return np.array(found)
@@ -138,7 +138,7 @@ def test_it_does_not_hang_on_the_normalisation_of_the_fit():
     fitted = fit(drawn(4), "judge_aware")
     at = fitted.solution.parameters
     moved = Parameters(at.scores * np.exp(-0.7), at.judges + 0.7)
-    there = scale_at(fitted.comparisons, fitted.model, moved, fitted.free, fitted.chosen)
+    there = scale_at(fitted.comparisons, fitted.model, moved, fitted._free, fitted._chosen)
     assert_allclose(there.scores, scale_of(fitted).scores)
     assert_allclose(there.to_scores[:, :6] * np.exp(-0.7), scale_of(fitted).to_scores[:, :6])
 
@@ -179,7 +179,7 @@ def test_the_scale_does_not_jump_where_a_judge_reaches_zero():
     scale = scale_of(fitted)
     assert scale.discriminations[4] == 0 and np.isfinite(scale.to_scores).all()
     at = fitted.solution.parameters
-    free = np.ones_like(fitted.free)
+    free = np.ones_like(fitted._free)
     near = replace(at, judges=np.where(np.isfinite(at.judges), at.judges, -12.0))
     beside = scale_at(fitted.comparisons, fitted.model, near, free, np.ones(11, bool))
     assert_allclose(beside.scores, scale.scores, rtol=1e-4)
@@ -450,7 +450,7 @@ def test_thin_judges_neither_stretch_the_scores_nor_leave_their_intervals_short(
         error = np.sqrt(np.diag(reported_covariance(fitted)))
         held.append(np.abs(scale.scores - true) <= normal_quantile(0.95) * error)
         at = fitted.solution.parameters
-        mode = scale_at(fitted.comparisons, fitted.model, at, fitted.free, fitted.chosen)
+        mode = scale_at(fitted.comparisons, fitted.model, at, fitted._free, fitted._chosen)
         known = np.sqrt(np.diag(mode.covariance(fitted.covariance)))
         by_mode.append(np.abs(mode.scores - true) <= normal_quantile(0.95) * known)
         off.append(scale.scores @ true / (true @ true))
@@ -504,13 +504,13 @@ def test_the_covariance_is_the_mixture_of_reported_scores_refitted_at_each_stand
     data, _ = drawn_panel(4, 20, 1_000)
     found = fit(data, solver=Penalised(scores=0.8))
     scale, mixed = scale_of(found), np.zeros((len(TRUE_SCORES), len(TRUE_SCORES)))
-    for weight, other in found.by_spread:
+    for weight, other in found._by_spread:
         deviation = other.solution.spread["log_discrimination"]
         again = fit(data, solver=Penalised(scores=0.8, log_discrimination=deviation))
         beside = scale_of(again)
         away = beside.scores - scale.scores
         mixed += weight * (beside.covariance(again.covariance) + np.outer(away, away))
-    assert len(found.by_spread) == 3
+    assert len(found._by_spread) == 3
     assert_allclose(reported_covariance(found), mixed, rtol=1e-4, atol=1e-8)
 
 

@@ -12,6 +12,7 @@ from scipy.optimize import linprog, minimize
 from scipy.special import expit, log_expit
 
 from judgerank import Comparisons, Status, fit
+from judgerank.data.arrays import generator
 from judgerank.data.connectivity import positions_are_imitated
 from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.engine import search
@@ -26,7 +27,6 @@ from judgerank.engine.search import EQUAL_HEIGHT, height, highest
 from judgerank.engine.solution import EQUAL, Solution, unerring_judges
 from judgerank.engine.suprema import end_above, far_end
 from judgerank.model.members import JUDGE_AWARE, MODELS, POSITION_AWARE, Parameters
-from judgerank.model.streams import generator
 from judgerank.ranking.components import fit_highest
 from judgerank.trust.drift import drift, drifted
 from replication.random_designs import uniform_triples

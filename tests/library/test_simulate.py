@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from scipy.stats import chi2, kstest, norm
 
+from judgerank.data.arrays import generator
 from judgerank.data.connectivity import components
 from judgerank.data.errors import ConfigError
 from judgerank.model.members import Parameters
-from judgerank.model.streams import generator
 from replication.random_designs import draw_comparisons, draw_outcomes, draw_panel, draw_truth, uniform_triples
 
 TRUTH = Parameters(np.array([1.3, -0.4, 0.2, -1.1]), np.log([[0.3, 1.0, 10 / 3]]))

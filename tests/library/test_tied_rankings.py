@@ -424,7 +424,7 @@ def test_clusters_are_sums_of_the_gradients_of_rankings(point, frame):
 def test_shrinkage_draws_larger_ties_to_the_panel_too(frame):
     plain, shrunk = fit(frame, "position_aware_ties"), fit(frame, "position_aware_ties", shrink=True)
     assert {"log_tie", "log_tie_3"} <= {*shrunk.spread}
-    spread = [np.log(each.of_judges(judge_block("log_tie_3"))).std() for each in (shrunk, plain)]
+    spread = [np.log(each._of_judges(judge_block("log_tie_3"))).std() for each in (shrunk, plain)]
     assert spread[0] < spread[1]
     again = fit(frame, "position_aware_ties", Penalised().held_at(shrunk.solution.spread))
     assert dict(again.solution.spread) == dict(shrunk.solution.spread)

@@ -303,7 +303,7 @@ def test_a_shrunk_fit_counts_comparisons_by_the_dispersion_of_half_wins(half_win
     assert found.dispersion == pytest.approx(1 - np.sum(raw.outcome == 0.5) / 401)
     more = replace(raw, count=np.full(400, 1 / found.dispersion))
     other = fit(more, "position_aware", Penalised(dispersion=1.0), cluster=question)
-    for one, two in ((found, other), (found.of_tests, other.of_tests)):
+    for one, two in ((found, other), (found._of_tests, other._of_tests)):
         assert_allclose(one.scores, two.scores, atol=1e-6)
         assert_allclose(one.covariance, two.covariance, rtol=1e-4, atol=1e-9)
     ends = ["score", "low", "high"]

@@ -96,7 +96,7 @@ def test_a_scheduler_with_two_workers_gives_the_bytes_of_one_process(alone, tmp_
 def test_workers_with_other_code_are_refused_in_one_sentence_and_nothing_of_theirs_is_kept(tmp_path):
     other = tmp_path / "other"
     shutil.copytree(ROOT / "src", other, ignore=shutil.ignore_patterns("__pycache__"))
-    path = other / "judgerank/model/streams.py"
+    path = other / "judgerank/data/arrays.py"
     path.write_text(f"{path.read_text()}\nLATER = 1\n")
     with cluster(tmp_path, 2, other) as (address, _):
         where = ["parallel=dask_cluster", f"parallel.options.address={address}"]
@@ -104,7 +104,7 @@ def test_workers_with_other_code_are_refused_in_one_sentence_and_nothing_of_thei
     assert done.returncode == 1
     sentence = done.stderr.strip().splitlines()[-1]
     assert re.match(
-        r"slot_bias: the worker tcp://\S+ has other code \(judgerank/model/streams.py\): nothing", sentence
+        r"slot_bias: the worker tcp://\S+ has other code \(judgerank/data/arrays.py\): nothing", sentence
     )
     assert "Traceback" not in done.stdout + done.stderr
     assert not list((tmp_path / "run").rglob("*.jsonl"))

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 from experiments.data_overview import confidences, models_per_question, question_files
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError
-from judgerank.model.streams import generator
 from replication import published
 from replication.config import ROOT, as_merged, require_plain_options, script_of
 from replication.datasets import find_file

@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import spearmanr
 
 from judgerank import Status, fit
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine import newton, search
 from judgerank.engine.adam import Adam
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.streams import generator
 from replication import published
 from replication.datasets import find_file, read_records
 from replication.tables import discrimination, leaderboard

@@ -13,7 +13,7 @@ import pytest
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from judgerank.model.streams import generator
+from judgerank.data.arrays import generator
 from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, MODELS, NAMES, SHADE_MARKERS, in_style, shades
 from replication import plots
 from replication.auditing.audit import RESULTS

@@ -23,8 +23,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.model.streams import generator
 from replication import replicate, sources
 from replication.config import CONF, ROOT, script_of
 from replication.outputs import run_section
@@ -313,7 +313,7 @@ def digest_after(tmp_path_factory):
     [
         *[
             (f"judgerank/{name}.py", True)
-            for name in ("__init__", "engine/likelihood", "model/streams", "engine/newton", "reading/read")
+            for name in ("__init__", "engine/likelihood", "data/arrays", "engine/newton", "reading/read")
         ],
         *[(f"replication/{name}.py", True) for name in ("__init__", "replicate", "simulation")],
         ("studies/methods/online.py", True),

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgerank import Comparisons, fit
+from judgerank.data.arrays import generator
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam, maximise
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
 from judgerank.model.members import BTL, JUDGE_AWARE
-from judgerank.model.streams import generator
 from replication.config import fits_by
 from replication.estimators import estimates_of
 from replication.replicate import Study

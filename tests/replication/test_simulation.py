@@ -15,13 +15,13 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from judgerank import fit
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError
 from judgerank.engine.adam import Adam
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
 from judgerank.engine.search import maximise
 from judgerank.model.members import JUDGE_AWARE
-from judgerank.model.streams import generator
 from replication.config import CONF, script_of
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.simulation import (

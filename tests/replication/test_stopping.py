@@ -12,11 +12,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from judgerank import Comparisons, fit
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError
 from judgerank.engine.adam import Adam, iterates, maximise
 from judgerank.engine.rows import side_by_side
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.streams import generator
 from replication import published, setting_searches
 from replication.datasets import load_judgments
 from replication.random_designs import draw_comparisons, draw_truth

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank.model.streams import generator
+from judgerank.data.arrays import generator
 from replication.config import ROOT
 from studies import adaptive, run_gates
 from studies.gates import AT_LIMIT, CONDITIONS, RULE, TRUTHS, drawn, held, money, power_and_level, shares

@@ -10,11 +10,11 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
-from judgerank.model.streams import generator
 from judgerank.order.scale import standardised
 from replication.config import ROOT
 from studies.dependence import (

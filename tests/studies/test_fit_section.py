@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from judgerank import Comparisons
-from judgerank.model.streams import generator
+from judgerank.data.arrays import generator
 from replication import published
 from replication.config import ROOT
 from studies.contrary import Duel, Few, Panel, accused, covered, separated_few, sweep_row

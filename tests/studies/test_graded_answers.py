@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
+from judgerank.data.arrays import generator
 from judgerank.data.judgments import Judgments
 from judgerank.model.law import Law
-from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.differences import TOLERANCES
 from studies import graded_answers, plots

@@ -18,11 +18,11 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.heldout import losses, losses_with_ties, three_outcomes
 from judgerank.model.members import MODELS
-from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.differences import compare

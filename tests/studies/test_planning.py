@@ -15,6 +15,7 @@ from scipy.special import expit
 
 from experiments.beyond.plan import assumed_panel, panel_of
 from judgerank import fit, rank
+from judgerank.data.arrays import generator
 from judgerank.data.errors import (
     ConfigError,
     DisconnectedError,
@@ -26,7 +27,6 @@ from judgerank.fits.errors_by_question import least_questions, questions_of
 from judgerank.fits.presentation import leaderboard
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
-from judgerank.model.streams import generator
 from judgerank.order.claims import holm
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import reported_covariance

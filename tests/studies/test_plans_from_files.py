@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgerank.data.arrays import generator
 from judgerank.fits.errors_by_question import by_question
 from judgerank.inference.taste_errors import TASTE
-from judgerank.model.streams import generator
 from judgerank.planning.judges import fit_with_tastes, judges_needed, per_judge, tastes_shown
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import (

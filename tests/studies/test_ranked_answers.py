@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from omegaconf import OmegaConf
 
 from judgerank import fit
-from judgerank.model.streams import generator
+from judgerank.data.arrays import generator
 from judgerank.order.scale import scale_of
 from replication.config import ROOT
 from replication.differences import TOLERANCES

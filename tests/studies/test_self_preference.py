@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from judgerank.model.streams import generator
+from judgerank.data.arrays import generator
 from replication.config import ROOT
 from studies import plots, position_orders
 from studies.doc_tables import BLOCKS

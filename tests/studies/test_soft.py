@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, ndtr
 
 from judgerank import fit, read
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
-from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.differences import TOLERANCES
 from studies import plots, soft_labels

@@ -11,11 +11,11 @@ import pytest
 from judgerank import Status, fit
 from judgerank.collecting.ledger import Replaced
 from judgerank.collecting.replies import Form, Verdict
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine import search
 from judgerank.engine.multistart import FarOut
 from judgerank.model.members import BTL, POSITION_ONLY
-from judgerank.model.streams import generator
 from replication.config import ROOT
 from studies.torture import commands, fits, reading, replies, writing
 from tests import forked

@@ -13,8 +13,8 @@ from omegaconf import OmegaConf
 from scipy.special import expit
 
 from judgerank import fit
+from judgerank.data.arrays import generator
 from judgerank.data.connectivity import components
-from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
 from replication.config import CONF, ROOT
 from studies import plots, trust_studies

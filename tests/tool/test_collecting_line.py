@@ -22,8 +22,8 @@ from judgerank.collecting.response import letters_of, reply_of
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.transport import Line, guarded, let_through, proxy_for, with_params
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError
-from judgerank.model.streams import generator
 from studies.torture import writing as torture
 from studies.torture.writing import ADDRESSES, PROXIES, listening, shows
 from tests.tool.collecting import KEY, TOTAL, collected, judgments

@@ -14,7 +14,7 @@ from judgerank import Comparisons, fit
 from judgerank.collecting.outcome import money, replies
 from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.prompts import fill
-from judgerank.model.streams import generator
+from judgerank.data.arrays import generator
 from replication.config import ROOT
 from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, cost_bound, judgments, rows
 from tests.tool.command import environment

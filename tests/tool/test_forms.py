@@ -24,10 +24,10 @@ import judgerank as jr
 from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
 from judgerank.data.frames import NO_QUESTION
+from judgerank.data.modules import needed
 from judgerank.reading.contents import FORMS
 from judgerank.reading.file_formats import READERS
 from judgerank.reading.files import behind
-from judgerank.writing.extras import needed
 from tests.tool.command import judgerank as run
 from tests.tool.test_reading import same
 

@@ -12,12 +12,12 @@ from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 
 from judgerank import Rule, gate, read
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.gating.decision import bounds, p_not_above, p_values
 from judgerank.gating.rule import POINTS
 from judgerank.gating.score_runs import ScoreRuns
 from judgerank.gating.scores import scored
-from judgerank.model.streams import generator
 from judgerank.order.flips import p_above
 from tests.tool.command import judgerank
 from tests.tool.test_gate import run

@@ -18,7 +18,6 @@ from judgerank.cli.commands import COMMANDS, loaded
 from judgerank.data.errors import ConfigError
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.rankings import rankings_of
-from judgerank.fits import loading
 from judgerank.gating.verdict_text import sentence
 from judgerank.model.kinds.family import relations
 from judgerank.ranking import choices
@@ -410,7 +409,7 @@ def test_a_candidate_is_known_by_the_model_behind_it(folder):
 
 
 def test_rows_of_comparisons_are_placed_as_the_records_are(folder):
-    board, new = loading.load(folder / "old.npz"), judgerank.read(folder / "new.csv")
+    board, new = judgerank.load(folder / "old.npz"), judgerank.read(folder / "new.csv")
     named = judgerank.place(board, new)
     by_rows = judgerank.place(board, new.comparisons, new.question)
     pd.testing.assert_frame_equal(named.newcomers, by_rows.newcomers)

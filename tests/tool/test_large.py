@@ -223,8 +223,8 @@ def test_errors_from_part_of_the_questions_are_near_those_of_all_and_the_page_sa
     monkeypatch.setattr(errors_by_question, "MOST_QUESTIONS", 700)
     monkeypatch.setattr("judgerank.ranking.studies.coverage.MOST_QUESTIONS", 700)
     part = judgerank.rank(judgments)
-    assert whole.fit.n_clusters == part.fit.n_clusters == judgments.n_questions
-    assert part.fit.by_cluster.shape[0] == 700
+    assert whole.fit.errors.n_clusters == part.fit.errors.n_clusters == judgments.n_questions
+    assert part.fit.errors.by_cluster.shape[0] == 700
     errors = [np.sqrt(np.diag(one.fit.covariance)[:6]) for one in (whole, part)]
     assert_allclose(errors[0], errors[1], rtol=0.12)
     assert np.abs(errors[0] / errors[1] - 1).max() > 1e-6

@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 
 from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
+from judgerank.data.arrays import generator
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.boundary import guess
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Need
 from judgerank.model.members import MODELS
-from judgerank.model.streams import generator
 from judgerank.order.scale import scale_of, standardised
 from judgerank.ranking.choices import DEFAULT, FALLBACK, default_member
 from judgerank.ranking.page import to_html

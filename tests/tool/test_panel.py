@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
+from judgerank.data.arrays import generator
 from judgerank.fits.presentation import win_probability
 from judgerank.fits.same_judges import decided, excess_agreement, items_of, same_judges
-from judgerank.model.streams import generator
 from judgerank.ranking import page_records as evidence_of
 from judgerank.ranking.card import card
 from judgerank.ranking.choices import EQUAL_WEIGHTS

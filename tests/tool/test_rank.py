@@ -19,12 +19,12 @@ from scipy.special import expit, log_expit, logit
 from scipy.stats import chi2, norm
 
 from judgerank import Comparisons, Fit, fit, rank
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.listing import LISTED, listed
 from judgerank.fits import presentation
 from judgerank.model.members import MODELS
 from judgerank.model.naming import formula
-from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
 from judgerank.plots import own
 from judgerank.plots.looks import in_style

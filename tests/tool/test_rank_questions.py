@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from judgerank import fit, load, pairwise, rank, rank_intervals, read
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError, NotIdentifiedError
 from judgerank.inference.clusters import two_way
-from judgerank.model.streams import generator
 from judgerank.order.pairs import orders
 from judgerank.order.scale import scale_of
 from judgerank.ranking import study
@@ -250,7 +250,7 @@ def test_a_fit_comes_back_as_it_was_and_is_shown(found, tmp_path):
 
 def test_a_fit_that_ended_nowhere_is_not_ranked_by(found, frame, monkeypatch):
     """At a saddle there are no intervals: the ranking is that without question effects, its errors by question."""
-    saddle = replace(found, robust=np.full_like(found.robust, np.nan))
+    saddle = found._with_errors(robust=np.full_like(found.errors.robust, np.nan))
     assert saddle.scores.equals(found.scores)
     assert f"{found.sigma:.3f}" in saddle.summary()
     with pytest.raises(NoIntervalError, match="singular"):
@@ -320,7 +320,7 @@ def test_a_ranking_of_several_answers_is_one_judgment():
 def test_errors_are_the_models_own_on_request_alone():
     frame = votes("none").drop(columns="question")
     by_judgment, by_model = rank(frame), rank(frame, cluster="none")
-    assert by_judgment.fit.robust is not None and by_model.fit.robust is None
+    assert by_judgment.fit.errors.robust is not None and by_model.fit.errors.robust is None
     widths = [(board["high"] - board["low"]).mean() for board in (by_judgment.leaderboard, by_model.leaderboard)]
     assert 0.9 < widths[0] / widths[1] < 1.1  # the model allows for ties, which vary less than wins and losses
 
@@ -359,7 +359,7 @@ def test_the_two_ways_are_the_sum_of_either_less_both(crossed):
 
 def test_crossed_clusters_have_no_order_and_no_names(crossed):
     one = rank(crossed, cluster=("question", "person"))
-    assert one.fit.across is not None and one.fit.degrees_of_freedom < 24
+    assert one.fit.errors.across is not None and one.fit.degrees_of_freedom < 24
     assert_same_ranking(one, rank(crossed, cluster="person,question"))
     other = crossed.assign(person=crossed["person"].map(lambda name: f"p{int(name[1:]) * 7 % 24}"))
     assert_same_ranking(one, rank(other.sample(frac=1.0, random_state=1), cluster=["question", "person"]))

@@ -108,7 +108,9 @@ def test_errors_by_question_are_those_without_judges_who_are_not_heard(tmp_path)
     pd.concat([table, silent]).to_csv(tmp_path / "all.csv", index=False)
     fitted = judgerank.fit(judgerank.aggregate(tmp_path / "all.csv"), "position_aware")
     expected = clustered(judgerank.fit(judgerank.aggregate(EXAMPLE), "position_aware"), EXAMPLE)
-    assert_allclose(clustered(fitted, tmp_path / "all.csv").robust, expected.robust, rtol=1e-9, atol=1e-12)
+    assert_allclose(
+        clustered(fitted, tmp_path / "all.csv").errors.robust, expected.errors.robust, rtol=1e-9, atol=1e-12
+    )
 
 
 @needs_data
@@ -359,7 +361,9 @@ def test_errors_by_question_are_those_in_memory_though_questions_cross_batches(m
     fitted = judgerank.fit(judgments.comparisons, model)
     expected = fitted.clustered(judgments.comparisons, judgments.question)
     found = clustered(fitted, EXAMPLE, residuals=True)
-    assert_allclose(found.robust, expected.robust, rtol=0, atol=1e-11 * np.abs(expected.robust).max())
+    assert_allclose(
+        found.errors.robust, expected.errors.robust, rtol=0, atol=1e-11 * np.abs(expected.errors.robust).max()
+    )
     assert found.degrees_of_freedom == expected.degrees_of_freedom
     assert_allclose(found.degrees_of_pairs, expected.degrees_of_pairs)
     for one, other in zip(judgerank.pairwise(found).items(), judgerank.pairwise(expected).items(), strict=True):
@@ -374,7 +378,9 @@ def test_errors_by_question_of_real_judgments_are_those_in_memory(name):
     fitted = judgerank.fit(judgerank.aggregate(path), "position_aware")
     expected = fitted.clustered(judgments.comparisons, judgments.question)
     found = clustered(fitted, path)
-    assert_allclose(found.robust, expected.robust, rtol=0, atol=1e-9 * np.abs(expected.robust).max())
+    assert_allclose(
+        found.errors.robust, expected.errors.robust, rtol=0, atol=1e-9 * np.abs(expected.errors.robust).max()
+    )
     with pytest.raises(NoIntervalError, match=r"\bresiduals\b"):
         judgerank.pairwise(found)
 
@@ -383,7 +389,7 @@ def test_a_shrunk_fit_allows_for_few_questions_as_in_memory():
     judgments = judgerank.read(EXAMPLE)
     fitted = judgerank.fit(judgments.comparisons, solver="penalised")
     expected = fitted.clustered(judgments.comparisons, judgments.question)
-    assert_allclose(clustered(fitted, EXAMPLE).robust, expected.robust, rtol=1e-9, atol=1e-12)
+    assert_allclose(clustered(fitted, EXAMPLE).errors.robust, expected.errors.robust, rtol=1e-9, atol=1e-12)
 
 
 def test_questions_that_are_not_there_or_of_others_are_refused(tmp_path):

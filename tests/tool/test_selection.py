@@ -224,9 +224,9 @@ def test_rank_and_its_command_say_what_is_left_out_everywhere(tmp_path, votes):
     assert remark in document["read"] and remark in (folder / "index.html").read_text()
     assert document["filter"] == json.loads((folder / "run.json").read_text())["source"]["filter"]
     assert document["filter"][0]["without_judge"] == ["j1"]
-    from judgerank.fits import loading
+    from judgerank.fits import result
 
-    assert loading.about(saved)["filter"] == document["filter"]
+    assert result.about(saved)["filter"] == document["filter"]
     assert "--without-judge j1 --category chat" in document["change"]
     board = pd.DataFrame(document["leaderboard"])
     np.testing.assert_allclose(board["score"], ranking.tables["leaderboard"]["score"])

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from judgerank import rank, read
+from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
-from judgerank.model.streams import generator
 from judgerank.ranking.diagnosis import examine
 from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments

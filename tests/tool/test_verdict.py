@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 import judgerank
 from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
+from judgerank.data.arrays import generator
 from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.engine.information import covariance
 from judgerank.fits.errors_by_question import Questions
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.kinds import family
-from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import best_known_scores, scale_of
 from judgerank.ranking.components import first_links

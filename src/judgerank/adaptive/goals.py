@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from judgerank.adaptive.spending import spent_at
+from judgerank.adaptive import spent_at
 from judgerank.data.arrays import BoolArray, IntArray
 from judgerank.data.errors import ConfigError
 from judgerank.inference.wald import normal_quantile

@@ -129,7 +129,7 @@ def _information(result: Fit) -> tuple[FloatArray, FloatArray, FloatArray, IntAr
     at = np.r_[rows, rows], np.r_[start + cells.first[rows], start + cells.second[rows]]
     z = csr_array((np.r_[g, -g], at), shape=(len(cells), n * len(judges)))
     ones = np.ones(len(cells))
-    j = row_derivatives(terms, lambda role: terms.through_predictor(role, ones)).tocsr()[:, result.chosen]
+    j = row_derivatives(terms, lambda role: terms.through_predictor(role, ones)).tocsr()[:, result._chosen]
     phi = result.dispersion
     weighed = z.multiply((cells.count * terms.law.variance / phi)[:, None]).tocsr()
     return (z.T @ weighed).toarray(), (j.T @ weighed).toarray(), z.T @ terms.residual / phi, judges

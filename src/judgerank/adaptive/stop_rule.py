@@ -93,7 +93,7 @@ def tested_order(comparisons: Comparisons, question: IntArray, result: Fit) -> t
     try:
         if len(np.unique(question)) < len(question):
             result = by_question(replace(result, raw=comparisons, question=question), None, question)
-            has_errors_by_question = result.flips is None
+            has_errors_by_question = result.errors.flips is None
         component_orders = list(orders(result))
     except NoIntervalError:
         return None, has_errors_by_question

@@ -63,7 +63,7 @@ def fit_by_judges(board: Fit, judges: Iterable[str]) -> Fit:
     labels, question = numbered(board.question[keep])
     keys = None if board.question_keys is None else board.question_keys[labels]
     fitted = replace(fitted, question=question, question_keys=keys)
-    has_clusters = board.robust is not None or board.flips is not None
+    has_clusters = board.errors.robust is not None or board.errors.flips is not None
     return by_question(fitted, rows, question) if has_clusters else fitted
 
 
@@ -171,9 +171,9 @@ class SharedQuestions:
     @staticmethod
     def gradients(board: Fit, at: Fit) -> FloatArray:
         """Gradient of every question of a board in the parameters of a fit, shape (Q, N + B K)."""
-        raw = board.model.observed(board.require_raw())
+        raw = board.model.observed(board._require_raw())
         return cluster_gradients(
-            onto(raw, at.comparisons), at.model, at.solution.parameters, board.require_question()
+            onto(raw, at.comparisons), at.model, at.solution.parameters, board._require_question()
         )
 
     def variance(self, old: FloatArray, new: FloatArray) -> FloatArray:
@@ -192,7 +192,7 @@ def _keys(board: Fit) -> np.ndarray | None:
     has_keys = board.question_keys is not None and board.question is not None and board.raw is not None
     if not has_keys or board.effects is not None or board.blocks or board.question_keys is None:
         return None
-    return board.question_keys if board.n_clusters == len(board.question_keys) else None
+    return board.question_keys if board.errors.n_clusters == len(board.question_keys) else None
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Chang
         variance = _of_independent(variance_old, variance_new, sizes, relation)
     else:
         variance_old, variance_new = (
-            by.gradients(board, board)[:, board.chosen] @ board._inverse("observed") @ x.T
+            by.gradients(board, board)[:, board._chosen] @ board._inverse("observed") @ x.T
             for x, board in zip(to, (old, new), strict=True)
         )
         variance = by.variance(-variance_old, variance_new)
@@ -310,7 +310,7 @@ def _under_equality(
         variance = _of_groups(maps, sides, relation)
     else:
         gradients = [
-            by.gradients(board, both)[:, both.chosen] @ x.T for board, x in zip((old, new), maps, strict=True)
+            by.gradients(board, both)[:, both._chosen] @ x.T for board, x in zip((old, new), maps, strict=True)
         ]
         variance = by.variance(*gradients)
     return _over(change, np.sqrt(variance))
@@ -336,19 +336,19 @@ class _Side:
     def of(cls, board: Fit, both: Fit) -> _Side:
         cells = onto(board.comparisons, both.comparisons)
         evaluation = evaluate(cells, both.model, both.solution.parameters, "expected")
-        side_information = information(evaluation, both.free)
-        gradient = np.r_[evaluation.top_gradient, evaluation.judge_gradient[both.free]]
+        side_information = information(evaluation, both._free)
+        gradient = np.r_[evaluation.top_gradient, evaluation.judge_gradient[both._free]]
         is_of_board = _of_board(board, both)
         inverse, count = np.zeros_like(side_information), int(is_of_board[: len(cells.models)].sum())
         inverse[np.ix_(is_of_board, is_of_board)] = covariance(
             side_information[np.ix_(is_of_board, is_of_board)], count, 0
         )
         squares = board.dispersion * side_information
-        if board.robust is not None:  # its gradient's variance is behind the sandwich
+        if board.errors.robust is not None:  # its gradient's variance is behind the sandwich
             position = _places(board, both)
             shared = np.flatnonzero(position >= 0)
             padded = np.zeros_like(side_information)
-            padded[np.ix_(position[shared], position[shared])] = board.robust[np.ix_(shared, shared)]
+            padded[np.ix_(position[shared], position[shared])] = board.errors.robust[np.ix_(shared, shared)]
             squares = side_information @ padded @ side_information
         return cls(gradient, side_information, inverse, squares)
 
@@ -358,7 +358,7 @@ def _names(fitted: Fit) -> list[tuple[str, str]]:
     c = fitted.comparisons
     every = [("score", model) for model in c.models]
     every += [(block, judge) for block in fitted.model.judge_blocks for judge in c.judges]
-    return [name for name, free in zip(every, fitted.chosen, strict=False) if free]
+    return [name for name, free in zip(every, fitted._chosen, strict=False) if free]
 
 
 def _places(board: Fit, both: Fit) -> np.ndarray:

@@ -143,7 +143,7 @@ def _told(held: Anchored, rows: Comparisons) -> tuple[FloatArray, FloatArray, Fl
     """Gradient and information of the newcomers' scores in some comparisons, and the latter's with the board's."""
     n, m = len(held.board.scores), len(held.newcomers)
     evaluation = evaluate(rows, held.board.model, held.at, "expected")
-    info = information(evaluation, held.board.free)
+    info = information(evaluation, held.board._free)
     new = np.arange(n, n + m)
     rest = np.setdiff1d(np.arange(len(info)), new)
     return evaluation.top_gradient[n:], np.diag(info)[new], info[np.ix_(new, rest)]

@@ -132,7 +132,7 @@ def _precisions(board: Fit) -> FloatArray:
 
 def _dispersion(board: Fit, expected: float, n_sums: int) -> float:
     """How much more residuals of whole questions vary than independent ones would; that of half wins at least."""
-    if board.by_cluster is None or not expected > 0:
+    if board.errors.by_cluster is None or not expected > 0:
         return board.dispersion
-    by_question = board.by_cluster.tocsc()[:, :n_sums]
+    by_question = board.errors.by_cluster.tocsc()[:, :n_sums]
     return max(float((by_question.data**2).sum()) / expected, board.dispersion)

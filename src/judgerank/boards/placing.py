@@ -145,7 +145,7 @@ def errors_of(
     if not every.enough:
         freedom = _freedom_of_sum(of_questions, independent, 0.0 * inverse, pull, most)
         return Errors(independent + pull.by_spread + pull.by_tastes, information, freedom, np.nan, few, questions)
-    chosen = np.r_[np.ones(len(at.scores), bool), board.free.ravel()]
+    chosen = np.r_[np.ones(len(at.scores), bool), board._free.ravel()]
     by = cluster_gradients(rows, board.model, at, question)[:, chosen]
     profiled = np.delete(by, new, axis=1) - by[:, new] @ carry
     squares = profiled.T @ profiled * few_clusters_factor(every)
@@ -376,7 +376,7 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     precision, by_spread_of = _shrinkage(board, rows, start, tastes)
     at = best_scores(rows, board.model, start, slice(n, n + m), precision)
     evaluation = evaluate(rows, board.model, at, "expected")
-    free, v = board.free, board.covariance
+    free, v = board._free, board.covariance
     info = information(evaluation, free)
     new = np.arange(n, n + m)
     rest = np.setdiff1d(np.arange(len(info)), new)
@@ -416,7 +416,7 @@ def _shrinkage(
     n, m = len(board.scores), len(start.scores) - len(board.scores)
     if not board.solution.shrinks_scores:
         return np.zeros((m, m)), lambda *_: np.zeros((m, m))
-    weights, logs = np.array([(weight, np.log(fitted.spread["scores"])) for weight, fitted in board.by_spread]).T
+    weights, logs = np.array([(weight, np.log(fitted.spread["scores"])) for weight, fitted in board._by_spread]).T
     mean = float(weights @ logs)
     z, of_node = np.polynomial.hermite_e.hermegauss(NODES)
     nodes = mean + np.sqrt(weights @ (logs - mean) ** 2) * z

@@ -5,34 +5,19 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
-    BaselineOption,
     BoardOwnMakerOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
     FilesArgument,
-    FormatOption,
     JsonOption,
     LevelOption,
-    NamesOption,
-    OnlyJudgeOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
-    how_read,
-    selected,
-    words_of,
+    Reading,
+    reads_files,
 )
 from judgerank.cli.terminal import say, say_json
 
@@ -44,30 +29,36 @@ if TYPE_CHECKING:
 SAVED = "saved by judgerank rank --save"
 
 
+@reads_files
 def place(
     board: Annotated[Path, typer.Argument(metavar="BOARD", help=f"A board, {SAVED}.")],
     files: FilesArgument,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    read: Reading,
     own_maker: BoardOwnMakerOption = None,
     models: FactsOption = None,
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
     """Add new models to a saved board without refitting it, and test whether they would change it."""
-    files, words = words_of(winner_values, files)
-    selection = selected(without_judge, only_judge, without_model, category)
-    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
-    place_newcomers(board, files, read, level, json, own_maker, models)
+    from judgerank.boards import moving
+    from judgerank.boards.reported import placement_text
+    from judgerank.fits import result
+    from judgerank.ranking.page_options import makers_on
+    from judgerank.ranking.recusal import RECUSE
+    from judgerank.reading.files import paths_of
+    from judgerank.reading.read import read_judgments
+
+    fitted, kept = result.load(board), result.about(board)
+    judgments = read_judgments(paths_of(files), **read)
+    counting = str(own_maker or kept.get("own_maker", RECUSE))  # as they did on the board
+    makers = {**kept.get("makers", {}), **dict(makers_on(judgments, models))}
+    placement = moving.place(fitted, judgments, level=level, own_maker=counting, makers=makers)
+    if json:
+        record = {"own_maker": counting, "filter": judgments.requests}
+        say_json("place", {**_placement(placement), **record})
+        return
+    for line in placement_text(placement):
+        say(line)
 
 
 def diff(
@@ -77,40 +68,16 @@ def diff(
     json: JsonOption = False,
 ) -> None:
     """Compare two saved boards: which models moved by more than noise, and which judges and questions changed."""
-    compared(old, new, level, json)
+    from judgerank.boards.comparing import compare
+    from judgerank.boards.reported import difference_text
+    from judgerank.fits import result
 
-
-def place_newcomers(
-    board: Path,
-    files: list[Path],
-    read: Mapping[str, Any],
-    level: float,
-    json: bool,
-    own_maker: str | None,
-    models: Path | None,
-) -> None:
-    """Place the new models of files on a board; `read` is what `read_judgments` is told.
-
-    Votes of judges on models of their own maker count as they did on the board unless `own_maker` says otherwise.
-    """
-    from judgerank.boards import moving
-    from judgerank.boards.reported import placement_text
-    from judgerank.fits import loading
-    from judgerank.ranking.page_options import makers_on
-    from judgerank.ranking.recusal import RECUSE
-    from judgerank.reading.files import paths_of
-    from judgerank.reading.read import read_judgments
-
-    fitted, kept = loading.load(board), loading.about(board)
-    judgments = read_judgments(paths_of(files), **read)
-    own_maker = own_maker or kept.get("own_maker", RECUSE)
-    makers = {**kept.get("makers", {}), **dict(makers_on(judgments, models))}
-    placement = moving.place(fitted, judgments, level=level, own_maker=own_maker, makers=makers)
+    difference = compare(result.load(old), result.load(new), level)
+    about = result.about(old), result.about(new)
     if json:
-        record = {"own_maker": own_maker, "filter": judgments.requests}
-        say_json("place", {**_placement(placement), **record})
+        say_json("diff", {**_difference(difference), "kept": dict(zip(("old", "new"), about, strict=True))})
         return
-    for line in placement_text(placement):
+    for line in difference_text(difference, *about):
         say(line)
 
 
@@ -134,21 +101,6 @@ def _placement(placement: moving.Placement) -> dict[str, object]:
         "judges": records(placement.judges),
         "no_refit": placement.why or None,
     }
-
-
-def compared(old: Path, new: Path, level: float, json: bool) -> None:
-    """Say what differs between two boards."""
-    from judgerank.boards.comparing import compare
-    from judgerank.boards.reported import difference_text
-    from judgerank.fits import loading
-
-    difference = compare(loading.load(old), loading.load(new), level)
-    about = loading.about(old), loading.about(new)
-    if json:
-        say_json("diff", {**_difference(difference), "kept": dict(zip(("old", "new"), about, strict=True))})
-        return
-    for line in difference_text(difference, *about):
-        say(line)
 
 
 def _difference(difference: Difference) -> dict[str, object]:

@@ -15,29 +15,15 @@ from typing import Annotated, Any
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
     CELL_FORMS,
     CELL_TABLE,
     DIALECTS,
     OUTPUT,
-    BaselineOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FilesArgument,
     ForceOption,
-    FormatOption,
     JsonOption,
-    NamesOption,
-    OnlyJudgeOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
-    how_read,
-    selected,
-    words_of,
+    Reading,
+    reads_files,
 )
 from judgerank.cli.terminal import say, say_json
 from judgerank.data.errors import ConfigError
@@ -45,6 +31,7 @@ from judgerank.data.errors import ConfigError
 Dialect = StrEnum("Dialect", {name: name for name in DIALECTS})  # type: ignore[misc]  # known when it runs
 
 
+@reads_files
 def cells(
     files: FilesArgument,
     by_question: Annotated[
@@ -58,17 +45,8 @@ def cells(
         ),
     ] = None,
     table: Annotated[str, typer.Option(help="Table of the statement, as the engine names it.")] = CELL_TABLE,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    *,
+    read: Reading,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -86,9 +64,6 @@ def cells(
     A ranking of the counts has the scores of a ranking of the judgments. Standard errors by question take
     --by-question. Rank them with --column count=count.
     """
-    files, words = words_of(winner_values, files)
-    selection = selected(without_judge, only_judge, without_model, category)
-    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     if sql is not None:
         stated(files, read, sql.value, table, by_question, output, force, json)
         return

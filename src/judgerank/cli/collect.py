@@ -18,6 +18,7 @@ from judgerank.cli.options import (
     FILE,
     OUTPUT,
     RECUSE,
+    AnswerListOption,
     JsonOption,
     OwnMakerOption,
     QuestionsArgument,
@@ -28,7 +29,7 @@ from judgerank.cli.options import (
 from judgerank.cli.terminal import number, say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import listed
-from judgerank.writing.extras import needed
+from judgerank.data.modules import needed
 
 if TYPE_CHECKING:
     from judgerank.collecting.collection import Study
@@ -230,14 +231,7 @@ def collect(
             help=f"Name of a column, if it is not {', '.join(KEYS)}. Can be given several times.",
         ),
     ] = None,
-    answers: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=FILE,
-            metavar="COLUMN",
-            help="Column with a list of answers; by default a row is one answer.",
-        ),
-    ] = None,
+    answers: AnswerListOption = None,
     output: Annotated[
         Path,
         typer.Option(

@@ -16,37 +16,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
     OUTPUT,
+    READING,
     RECUSE,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
     FilesArgument,
     ForceOption,
-    FormatOption,
     JsonOption,
-    NamesOption,
-    OnlyJudgeOption,
     OwnMakerOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
+    Reading,
     between,
-    how_read,
-    selected,
-    words_of,
+    reads_files,
 )
 from judgerank.cli.terminal import Messages, say, say_json, say_wrapped
+from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, listed
-from judgerank.data.units import QUESTION
+from judgerank.data.modules import asking
 from judgerank.gating.callers import as_called, tell_github_without_verdict
 from judgerank.gating.rule import MISSING, MODES, SCALES, SCORE, Rule
-from judgerank.writing.extras import asking
 
 if TYPE_CHECKING:
     from judgerank.data.judgments import Judgments
@@ -89,8 +77,8 @@ OF_PANEL = (  # options that say how a panel is asked
     *("until", "budget", "judgments", "prune", "allow_env_url", "allow_host", "without_keys"),
 )
 OF_FILES = (  # options on judgments that are there
-    *("criteria", "question_cost", "answers", "format", "column", "winner_values"),
-    *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
+    *("criteria", "question_cost", "answers"),
+    *(name for name in READING if name != "baseline"),
 )
 
 
@@ -103,6 +91,7 @@ def protected(texts: list[str] | None) -> list[str] | None:
     return texts
 
 
+@reads_files
 def gate(
     ctx: typer.Context,
     files: FilesArgument,
@@ -254,16 +243,8 @@ def gate(
             "gate with exit code 0.",
         ),
     ] = WithoutKeys.fail,
-    format: FormatOption = None,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    *,
+    read: Reading,
     own_maker: OwnMakerOption = RECUSE,
     models: FactsOption = None,
     json: JsonOption = False,
@@ -313,7 +294,6 @@ def gate(
         *(mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster),
         random_orders=_is_given(ctx, "order"),
     )
-    files, words = words_of(winner_values, files)
     paths = OutputPaths(json_file, junit, markdown, page)
     outputs = outputs_of(files, answers, paths, force)
     pair, own = (baseline, candidate), OwnMaker(own_maker.value, models, candidate_model)
@@ -331,8 +311,6 @@ def gate(
             skip_without_keys(panel, json)
         result = asked_now(files, panel, by_rounds, rule, own, {**request_settings, "names": pair})
     else:
-        selection = selected(without_judge, only_judge, without_model, category)
-        read = how_read(column, words, format, None, encoding, names, copies, selection)
         pairs = pairs_of(answers)
         judgments_by_criterion = read_by_criterion(files, criteria, read, rule, pairs)
         named = {"baseline": baseline, "candidate": candidate}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,7 +58,6 @@ def named(pairs: Iterable[str] | None, allowed: Iterable[str]) -> dict[str, str 
 Form = StrEnum("Form", {name: name for name in FORMS})  # type: ignore[misc]  # members are known when it runs
 Names = StrEnum("Names", {name: name for name in NAMES})  # type: ignore[misc]  # likewise
 Copies = StrEnum("Copies", {name: name for name in COPIES})  # type: ignore[misc]  # likewise
-ASK_NAMES, ASK_COPIES = Names("ask"), Copies("ask")
 # groups of options in the help of a command, in the order in which it takes them
 FILE, MODEL, UNCERTAINTY, PAGE, OUTPUT = "File", "Model", "Uncertainty", "Page", "Output"
 
@@ -94,44 +95,6 @@ def words_of(pairs: Iterable[str] | None, files: Iterable[Path]) -> tuple[list[P
             message = f"{pair!r} is not KEY=VALUE with one of {', '.join(MEANINGS)} as VALUE."
             raise typer.BadParameter(message, param_hint="'--winner-values'")
     return files, dict(pair.rsplit("=", 1) for pair in words)  # arena-hard's words have the sign in them
-
-
-def how_read(
-    column: Iterable[str] | None,
-    words: dict[str, str],
-    format: Form | None,
-    baseline: str | None,
-    encoding: str | None,
-    names: Names,
-    copies: Copies,
-    selection: Mapping[str, Iterable[str] | None] | None = None,
-) -> dict[str, Any]:
-    """How files of judgments are read, as keyword arguments of `judgerank.reading.read.read_judgments`."""
-    return {
-        **{name: tuple(chosen or ()) for name, chosen in (selection or {}).items()},
-        "form": format and format.value,
-        "columns": columns_of(column),
-        "winner_values": words,
-        "baseline": baseline,
-        "encoding": encoding,
-        "names": names.value,
-        "copies": copies.value,
-    }
-
-
-def selected(
-    without_judge: list[str] | None,
-    only_judge: list[str] | None,
-    without_model: list[str] | None,
-    category: list[str] | None,
-) -> dict[str, list[str] | None]:
-    """The options that leave judgments out or keep them, by the arguments of `how_read` that they are."""
-    return {
-        "without_judge": without_judge,
-        "only_judge": only_judge,
-        "without_model": without_model,
-        "category": category,
-    }
 
 
 def _is_meaning(pair: str) -> bool:
@@ -174,6 +137,15 @@ QuestionsArgument = Annotated[
         help="Where questions and answers are: files, folders or patterns, also logs of Inspect, files of Every "
         "Eval Ever, promptfoo, lm-eval, AlpacaEval, MT-Bench and Arena-Hard; a folder of texts by model; a set on "
         "the hub such as org/name; langfuse:DATASET or phoenix:DATASET.",
+    ),
+]
+AnswerListOption = Annotated[
+    str | None,
+    typer.Option(
+        "--answers",
+        rich_help_panel=FILE,
+        metavar="COLUMN",
+        help="Column with a list of answers; by default a row is one answer.",
     ),
 ]
 WinnerValuesOption = Annotated[
@@ -258,6 +230,57 @@ CategoryOption = Annotated[
         help="Count the judgments of this category, and of others named so, alone. Can be given several times.",
     ),
 ]
+Reading = Mapping[str, Any]  # keyword arguments of `judgerank.reading.read.read_judgments`
+SELECTION = {  # which judgments count
+    "without_judge": WithoutJudgeOption,
+    "only_judge": OnlyJudgeOption,
+    "without_model": WithoutModelOption,
+    "category": CategoryOption,
+}
+READING = {  # all options on how files of judgments are read, in the order of a command's help
+    "column": (ColumnOption, None),
+    "winner_values": (WinnerValuesOption, None),
+    "format": (FormatOption, None),
+    "baseline": (BaselineOption, None),
+    "encoding": (EncodingOption, None),
+    "names": (NamesOption, Names("ask")),
+    "copies": (CopiesOption, Copies("ask")),
+    **{name: (option, None) for name, option in SELECTION.items()},
+}
+
+
+def reads_files(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options on how its files are read, in the place of its parameter `read`.
+
+    It gets its ``files``, and as `read` the keyword arguments of `judgerank.reading.read.read_judgments`. An
+    option that it declares itself stays its own.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=option)
+        for name, (option, default) in READING.items()
+        if name not in signature.parameters
+    ]
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for declared in signature.parameters.values()
+        for parameter in (options if declared.name == "read" else [declared])
+    ]
+
+    @wraps(command)
+    def reading(**given: Any) -> None:
+        taken = {option.name: given.pop(option.name) for option in options}
+        given["files"], words = words_of(taken["winner_values"], given["files"] or [])
+        read: dict[str, Any] = {name: tuple(taken[name] or ()) for name in SELECTION}
+        read |= {"form": taken["format"] and taken["format"].value, "columns": columns_of(taken["column"])}
+        read |= {"winner_values": words, "baseline": taken.get("baseline"), "encoding": taken["encoding"]}
+        command(**given, read={**read, "names": taken["names"].value, "copies": taken["copies"].value})
+
+    reading.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    reading.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return reading
+
+
 ForceOption = Annotated[
     bool,
     typer.Option(

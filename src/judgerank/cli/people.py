@@ -12,32 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
     OUTPUT,
     RECUSE,
     UNCERTAINTY,
-    BaselineOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
     FilesArgument,
     ForceOption,
-    FormatOption,
     JsonOption,
     LevelOption,
-    NamesOption,
-    OnlyJudgeOption,
     OwnMakerOption,
     RawOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
-    how_read,
-    selected,
-    words_of,
+    Reading,
+    reads_files,
 )
 from judgerank.cli.terminal import number, say, say_json
 from judgerank.data.errors import ConfigError
@@ -47,6 +33,7 @@ if TYPE_CHECKING:
     from judgerank.people.report import PeopleReport
 
 
+@reads_files
 def people(
     files: FilesArgument,
     human: Annotated[
@@ -65,17 +52,8 @@ def people(
             "placed on its scale, from the judges' verdicts alone.",
         ),
     ] = None,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    *,
+    read: Reading,
     own_maker: OwnMakerOption = RECUSE,
     models: FactsOption = None,
     level: LevelOption = 0.95,
@@ -97,9 +75,6 @@ def people(
     raw: RawOption = False,
 ) -> None:
     """Calibrate scores to human votes or a human leaderboard, and test whether the judges agree with people."""
-    files, words = words_of(winner_values, files)
-    selection = selected(without_judge, only_judge, without_model, category)
-    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     items = NextItems(next_, force, raw)
     if board is not None:
         if cluster:

@@ -14,39 +14,26 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
     GOALS,
     RECUSE,
+    SELECTION,
     SHRUNK,
     UNCERTAINTY,
-    BaselineOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
-    FormatOption,
     JsonOption,
     LevelOption,
     ModelOption,
-    NamesOption,
-    OnlyJudgeOption,
     OwnMakerOption,
+    Reading,
     SolverOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
     between,
     finite,
-    how_read,
-    selected,
-    words_of,
+    reads_files,
 )
 from judgerank.cli.terminal import Progress, say, say_json
+from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
 from judgerank.data.listing import counted
-from judgerank.data.units import QUESTION
 from judgerank.planning import USUAL, Assumption
 
 if TYPE_CHECKING:
@@ -64,6 +51,7 @@ PAIR_POWER, USUAL_POWER = "pair_power", 0.8  # the goal of plans for scores
 ASSUMED, QUESTIONS = "Assumed panel, without a file", "Questions and repeats"
 
 
+@reads_files
 def plan(
     files: Annotated[
         list[Path] | None,
@@ -166,17 +154,8 @@ def plan(
             help="Of a judge's answers to the same; by default as in the file where something was repeated.",
         ),
     ] = None,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    *,
+    read: Reading,
     model: ModelOption = None,
     solver: SolverOption = SHRUNK,
     own_maker: OwnMakerOption = RECUSE,
@@ -198,15 +177,13 @@ def plan(
     The numbers come from the expected information of a design; widths are those that a ranking prints. For a board
     of scores, the plan says how many tasks separate two models.
     """
-    files, words = words_of(winner_values, files or [])
     assumption = Assumption(n_models, n_judges, sigma_scores, sigma_discrimination)
-    goals, selection = goals_of(want), selected(without_judge, only_judge, without_model, category)
+    goals = goals_of(want)
     if files:
-        read = how_read(column, words, format, baseline, encoding, names, copies, selection)
         own = own_maker.value, models
         if "," in cluster:
             raise typer.BadParameter("a plan is for new values of one column.", param_hint="'--cluster'")
-        read["keep"] = () if cluster == QUESTION else (cluster,)
+        read = {**read, "keep": () if cluster == QUESTION else (cluster,)}
         judgments = judgments_of(files, read, model)
         if isinstance(judgments, Scored):
             others = (question_sd, question_pairs, question_judges, correlation, by_judges, *assumption)
@@ -217,7 +194,7 @@ def plan(
             return
         basis = fitted_to(judgments, read, (model, solver.value), level, assumption, own, cluster)
     else:
-        require_no_file(selection, models)
+        require_no_file(read, models)
         if cluster != QUESTION:
             raise typer.BadParameter("--cluster is about judgments: name a file of them.")
         basis = assumed_panel(assumption, model)
@@ -397,9 +374,9 @@ def print_tasks(
     _show(table.drop(columns=["goal", "wanted"]).astype({"tasks": object, "more": object}).fillna("--"))
 
 
-def require_no_file(selection: Mapping[str, Iterable[str] | None], facts: Path | None) -> None:
+def require_no_file(read: Mapping[str, Any], facts: Path | None) -> None:
     """Refuse options on judgments in a plan without any."""
-    options = [f"--{name.replace('_', '-')}" for name, names in selection.items() if names]
+    options = [f"--{name.replace('_', '-')}" for name in SELECTION if read[name]]
     options += [] if facts is None else ["--models"]
     if options:
         raise typer.BadParameter(

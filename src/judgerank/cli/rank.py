@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
     CLUSTERS,
     EXPORT_FORMS,
     EXPORT_TABLES,
@@ -26,30 +24,18 @@ from judgerank.cli.options import (
     SHRUNK,
     UNCERTAINTY,
     WHOSE,
-    BaselineOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
     FilesArgument,
     ForceOption,
-    FormatOption,
     JsonOption,
     LevelOption,
     ModelOption,
-    NamesOption,
-    OnlyJudgeOption,
     OwnMakerOption,
     RawOption,
+    Reading,
     SolverOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
-    how_read,
     notes_of,
-    selected,
-    words_of,
+    reads_files,
 )
 from judgerank.cli.terminal import Progress, say, say_json, say_wrapped, sized
 from judgerank.data.errors import ConfigError
@@ -117,19 +103,10 @@ Whose = StrEnum("Whose", {name: name for name in WHOSE})  # type: ignore[misc]  
 LIKE_THESE = Whose(WHOSE[0])
 
 
+@reads_files
 def rank(
     files: FilesArgument,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    read: Reading,
     model: ModelOption = None,
     block: Annotated[
         list[str] | None,
@@ -244,9 +221,6 @@ def rank(
     }
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
     settings |= {"own_maker": own_maker.value, "whose": whose.value}
-    files, words = words_of(winner_values, files)
-    selection = selected(without_judge, only_judge, without_model, category)
-    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     output_paths = OutputPaths(output, tuple(export or ()), save, notes_of(note, save), one_card(card), force, raw)
     page_options = PageOptions(models, since, answers, each_judge)
     written = ranked_into(files, read, settings, output_paths, page_options)
@@ -396,7 +370,7 @@ def ranked_into(
     places : Places
     beside : Beside
     """
-    from judgerank.fits import loading
+    from judgerank.fits.result import load
     from judgerank.fits.storing import content
     from judgerank.ranking.card import card as draw_card
     from judgerank.ranking.choices import Settings, kept_for
@@ -411,7 +385,7 @@ def ranked_into(
     exports = [_export(spec) for spec in output_paths.export]
     target = output_paths.output or Path("rankings", title_of(paths))
     outputs = _outputs(paths, target, settings, exports, output_paths, page_options)
-    old = None if page_options.since is None else loading.load(page_options.since)  # before anything is computed
+    old = None if page_options.since is None else load(page_options.since)  # before anything is computed
     judgments = read_judgments(files, **read, keep=kept_for(settings.cluster))
     facts = facts_on(judgments, page_options.models)
     settings = replace(settings, makers=makers_in(facts))

@@ -5,42 +5,27 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from judgerank.cli.options import (
-    ASK_COPIES,
-    ASK_NAMES,
     OUTPUT,
     RECUSE,
     SHRUNK,
     UNCERTAINTY,
-    BaselineOption,
-    CategoryOption,
-    ColumnOption,
-    CopiesOption,
-    EncodingOption,
     FactsOption,
     FilesArgument,
     ForceOption,
-    FormatOption,
     JsonOption,
     LevelOption,
     ModelOption,
-    NamesOption,
-    OnlyJudgeOption,
     OwnMakerOption,
+    Reading,
     SolverOption,
-    WinnerValuesOption,
-    WithoutJudgeOption,
-    WithoutModelOption,
-    how_read,
-    selected,
-    words_of,
+    reads_files,
 )
 from judgerank.cli.terminal import Progress, say, say_json, sized
 
@@ -48,19 +33,10 @@ if TYPE_CHECKING:
     from judgerank.ranking.trust_report import TrustReport
 
 
+@reads_files
 def trust(
     files: FilesArgument,
-    column: ColumnOption = None,
-    winner_values: WinnerValuesOption = None,
-    format: FormatOption = None,
-    baseline: BaselineOption = None,
-    encoding: EncodingOption = None,
-    names: NamesOption = ASK_NAMES,
-    copies: CopiesOption = ASK_COPIES,
-    without_judge: WithoutJudgeOption = None,
-    only_judge: OnlyJudgeOption = None,
-    without_model: WithoutModelOption = None,
-    category: CategoryOption = None,
+    read: Reading,
     model: ModelOption = None,
     solver: SolverOption = SHRUNK,
     own_maker: OwnMakerOption = RECUSE,
@@ -91,24 +67,6 @@ def trust(
     Every set is confirmed by ranking without it. The command also says how many independent judges the panel
     amounts to.
     """
-    files, words = words_of(winner_values, files)
-    selection = selected(without_judge, only_judge, without_model, category)
-    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
-    chosen = {"model": model, "solver": solver.value, "level": level, "own_maker": own_maker.value}
-    tested(files, read, chosen, models, most, output, force, json)
-
-
-def tested(
-    files: list[Path],
-    read: Mapping[str, Any],
-    chosen: Mapping[str, Any],
-    models: Path | None,
-    most: int,
-    output: Path | None,
-    force: bool,
-    json: bool,
-) -> None:
-    """Report on files; `read` is what `read_judgments` is told, `chosen` what `Settings` is."""
     from judgerank.ranking.choices import Settings
     from judgerank.ranking.page_options import makers_on
     from judgerank.ranking.trust_report import SECTION, trust_report
@@ -116,7 +74,8 @@ def tested(
     from judgerank.reading.read import read_judgments
     from judgerank.writing.targets import Outputs
 
-    settings, paths = Settings(**chosen), paths_of(files)
+    settings = Settings(model=model, solver=solver.value, level=level, own_maker=own_maker.value)
+    paths = paths_of(files)
     if output is not None:
         Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
     judgments = read_judgments(files, **read)

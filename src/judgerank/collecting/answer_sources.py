@@ -31,10 +31,11 @@ from judgerank.reading.answers.found import (
     are_parts,
     asked,
     images_in,
+    is_text_folder,
     references,
     text_of,
+    texts_in,
 )
-from judgerank.reading.answers.text_folder import is_text_folder, texts_in
 from judgerank.reading.contents import split
 from judgerank.reading.file_formats import form_of, opened
 from judgerank.reading.files import labels_of, named, paths_of

@@ -26,7 +26,7 @@ from judgerank.collecting.secrets import STANDS_FOR, Secrets, keys
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.transport import LARGEST_BODY, Line, Network, guarded, install, shortened
 from judgerank.data.errors import ConfigError
-from judgerank.writing.extras import needed
+from judgerank.data.modules import needed
 
 # nothing is fetched, loaded from a folder's .env, or sent by litellm but what it is asked to send
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}

@@ -21,13 +21,12 @@ from judgerank.collecting.messages import changed
 from judgerank.collecting.outcome import money, outlook, outlook_sentence
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.task_order import Task
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import FloatArray, IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
 from judgerank.fits.result import Fit
 from judgerank.model.kinds.family import Relations, counted_votes, relations
-from judgerank.model.streams import generator
 from judgerank.order.pairs import Order
 
 log = logging.getLogger("judgerank")

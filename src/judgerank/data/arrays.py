@@ -1,7 +1,8 @@
-"""Names of the kinds of arrays; shapes are said where they are used."""
+"""Kinds of arrays, elementary functions of them with the same bits everywhere, and streams of random numbers."""
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, cast
 
 import numpy as np
@@ -78,3 +79,12 @@ def places_among(column: pd.Series, names: pd.Index) -> IntArray:
         return np.asarray(names.get_indexer(pd.Index(column)))
     index = np.append(names.get_indexer(column.cat.categories), -1).astype(np.int32)
     return np.asarray(index[column.cat.codes.to_numpy()])
+
+
+# Random numbers that do not depend on the order in which they are drawn.
+
+
+def generator(seed: int, *names: str | int) -> np.random.Generator:
+    """A generator keyed by names, so that no stream depends on the order in which others are drawn."""
+    key = tuple(int(name) if isinstance(name, int | np.integer) else zlib.crc32(name.encode()) for name in names)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

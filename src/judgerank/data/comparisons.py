@@ -17,10 +17,9 @@ from judgerank.data import frames
 from judgerank.data.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from judgerank.data.cache import Shown
 from judgerank.data.errors import DataError
-from judgerank.data.frames import OUTCOMES, Rows, refuse_itself
+from judgerank.data.frames import OUTCOMES, Rows, refuse_itself, with_further
 from judgerank.data.listing import listed
 from judgerank.data.stages import Stages
-from judgerank.data.strengths import with_further
 from judgerank.data.tied_choices import Choices
 
 POOLED_JUDGE = "all judges"

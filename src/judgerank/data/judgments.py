@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray, UIntArray, numbered, places_among
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
@@ -22,7 +23,6 @@ from judgerank.data.frames import (
     question_keys,
     standardised_log,
 )
-from judgerank.data.units import QUESTION
 
 INDIVIDUAL = "individual_judge"  # the column of judges' own labels, where some share one (`Judgments.pool_few`)
 ITEM = "item"  # the column that says which of several answers of a model to one question were judged

@@ -1,9 +1,11 @@
-"""The modules of a package by name, and a user's own code: a module by its file, or one object of it."""
+"""The modules of a package by name, a user's own code (a module by its file, or an object of it), and extras."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import iter_modules
@@ -74,3 +76,42 @@ def object_of(name: str, default: str, what: str) -> Any:
     if not hasattr(module, object_name):
         raise ConfigError(f"{file} defines no {object_name}: it should hold {what}")
     return getattr(module, object_name)
+
+
+# How to install what an optional part needs.
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """Import what asks judges; where it is not installed, say how to install it.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
+
+
+def needed(extra: str) -> str:
+    """An extra and the command that installs its packages, wherever this package itself came from.
+
+    Parameters
+    ----------
+    extra : str
+        As ``pyproject.toml`` names it.
+
+    Returns
+    -------
+    str
+        For example ``the extra 'parquet' (pip install 'pyarrow>=16')``, to end a sentence with.
+    """
+    try:
+        declared = requires("judgerank") or []
+    except PackageNotFoundError:  # run from its sources
+        return f"the extra '{extra}' (pip install '.[{extra}]' in the checkout)"
+    split = (requirement.partition(";") for requirement in declared)
+    names = [name.strip() for name, _, marker in split if marker.split() == ["extra", "==", f"'{extra}'"]]
+    return f"the extra '{extra}' (pip install {' '.join(repr(name) for name in names)})"

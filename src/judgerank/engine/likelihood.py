@@ -210,10 +210,6 @@ def times(values: FloatArray, factor: Values) -> FloatArray:
     return values if factor is None else values * factor
 
 
-def times_both(left: Values, right: Values) -> Values:
-    return right if left is None else times(left, right)
-
-
 def product(values: FloatArray, *factors: Values) -> FloatArray:
     for factor in factors:
         values = times(values, factor)
@@ -395,7 +391,8 @@ class _Sums:
         rows.by_pair(second.weight, None if terms.g is None else terms.g * terms.g, self.pairs)
         for row in self.free:
             role, column = blocks[row].role, terms.column[row]
-            rows.by_both(second.of(Role.QUALITY, role)[0], times_both(terms.g, column), self.cross[row])
+            factor = column if terms.g is None else times(terms.g, column)
+            rows.by_both(second.of(Role.QUALITY, role)[0], factor, self.cross[row])
             for other_row in self.free[: self.free.index(row) + 1]:
                 values, factors = second.of(role, blocks[other_row].role)
                 if row == other_row == 0 and role is Role.WEIGHT:  # in g itself

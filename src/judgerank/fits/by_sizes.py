@@ -73,9 +73,7 @@ def by_sizes(fitted: Fit, sizes: ScoreSizes) -> Fit:
     parameters = fitted.solution.parameters
     scores = sizes.scores * (np.linalg.norm(parameters.scores) / np.linalg.norm(sizes.scores))
     solution = replace(fitted.solution, parameters=replace(parameters, scores=scores))
-    shown = replace(
-        fitted,
-        solution=solution,
+    by_task = fitted._with_errors(
         sizes=sizes,
         n_clusters=sizes.n_clusters,
         effective_clusters=float(sizes.n_clusters),
@@ -83,8 +81,9 @@ def by_sizes(fitted: Fit, sizes: ScoreSizes) -> Fit:
         by_cluster=None,
         flips=None,
     )
+    shown = replace(by_task, solution=solution)
     unit = float(np.linalg.norm(scale_of(shown).scores) / np.linalg.norm(sizes.scores))
     n, covariance = len(scores), fitted.covariance.copy()
     covariance[:n], covariance[:, :n] = 0.0, 0.0
     covariance[:n, :n] = sizes.covariance * (unit / scale_of(shown).factor) ** 2
-    return replace(shown, sizes=replace(sizes, unit=unit), robust=covariance)
+    return shown._with_errors(sizes=replace(sizes, unit=unit), robust=covariance)

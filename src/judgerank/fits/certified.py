@@ -118,7 +118,7 @@ def require_blocks(fitted: Fitted) -> None:
     # the prior of scores must not be all that keeps an effect finite which the scores share
     held = {name: tau for name, tau in (spread or {}).items() if name != "scores"} if _shared(fitted) else spread
     holding = penalty(model, parameters, held) if held else None
-    if not near_maximum(cells, model, parameters, fitted.free, fitted.free_common, holding, evaluation):
+    if not near_maximum(cells, model, parameters, fitted._free, fitted._free_common, holding, evaluation):
         _refuse(cells, model, rising_direction(cells, model, parameters, moving=_without_penalty(fitted)))
     _require_told_apart(fitted, evaluation, precision)
 
@@ -137,11 +137,11 @@ def _without_penalty(fitted: Fitted) -> csr_array:
     """
     model, spread = fitted.model, fitted.solution.spread or {}
     scores = np.full(len(fitted.comparisons.models), "scores" not in spread)
-    free = fitted.free[model.offsets].copy()
+    free = fitted._free[model.offsets].copy()
     for row, name in enumerate(model.judge_blocks[model.offsets]):
         free[row] &= name not in spread
     held = [np.full(len(b.labels), b.name in spread or b.role is Role.WEIGHT) for b in model.further]
-    moving = np.r_[scores, free.ravel(), fitted.free_common & ~np.concatenate(held)]
+    moving = np.r_[scores, free.ravel(), fitted._free_common & ~np.concatenate(held)]
     shared = [np.pad(means, ((0, len(moving) - len(scores)), (0, 0))) for means in _shared(fitted)]
     return csr_array(np.column_stack([np.eye(len(moving))[:, moving], *shared]))
 
@@ -154,10 +154,10 @@ def _require_told_apart(fitted: Fitted, evaluation: Evaluation, precision: Float
     NotIdentifiedError
         Naming the blocks.
     """
-    model, cells, chosen = fitted.model, fitted.comparisons, fitted.chosen
-    info = information(evaluation, fitted.free, fitted.free_common)
+    model, cells, chosen = fitted.model, fitted.comparisons, fitted._chosen
+    info = information(evaluation, fitted._free, fitted._free_common)
     total_information = info if precision is None else info + precision[np.ix_(chosen, chosen)]
-    coordinates = Coordinates.of(model, len(cells.models), fitted.free, fitted.free_common)
+    coordinates = Coordinates.of(model, len(cells.models), fitted._free, fitted._free_common)
     reduced = coordinates.reduced(total_information)
     scale = np.sqrt(np.maximum(np.diag(reduced), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(reduced / np.outer(scale, scale))

@@ -12,11 +12,11 @@ import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 from scipy.special import pdtr
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import counted
-from judgerank.data.units import QUESTION
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import (
     JUDGMENT,
@@ -100,17 +100,17 @@ def too_few(fitted: Fit) -> Questions | None:
     comparisons as independent.
     """
     if fitted.clusters is not None:
-        units = units_of(fitted, fitted.require_raw(), fitted.clusters)
+        units = units_of(fitted, fitted._require_raw(), fitted.clusters)
         return None if units.enough else units
-    if fitted.flips is not None:
+    if fitted.errors.flips is not None:
         if fitted.raw is not None and fitted.question is not None:
             return questions_of(fitted, fitted.raw, fitted.question)
-        n_questions = fitted.flips.shape[0]
+        n_questions = fitted.errors.flips.shape[0]
         return Questions(n_questions, float(n_questions), fitted.n_parameters)
-    effective = fitted.effective_clusters
+    effective = fitted.errors.effective_clusters
     if effective is None or fitted.effects is not None:
         return None
-    questions = Questions(fitted.n_clusters or 0, effective, fitted.n_parameters)
+    questions = Questions(fitted.errors.n_clusters or 0, effective, fitted.n_parameters)
     return None if questions.enough else questions
 
 
@@ -151,13 +151,13 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
     NoIntervalError
         If the fit has no intervals.
     """
-    rows = fitted.require_raw() if comparisons is None else comparisons
+    rows = fitted._require_raw() if comparisons is None else comparisons
     question_index = questions_of(fitted, rows, question)
     if question_index.enough:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS)
     if fitted.solution.shrinks_scores and fitted.effects is None and question_index.n_questions > 1:
-        return fitted.clustered(comparisons, question, MOST_QUESTIONS).flipped(comparisons, question)
-    return fitted.flipped(comparisons, question)
+        return fitted.clustered(comparisons, question, MOST_QUESTIONS)._flipped(comparisons, question)
+    return fitted._flipped(comparisons, question)
 
 
 def units_of(fitted: Fit, comparisons: Comparisons, clusters: Clusters) -> Questions:
@@ -175,7 +175,7 @@ def units_of(fitted: Fit, comparisons: Comparisons, clusters: Clusters) -> Quest
 def sampled(fitted: Fit) -> str:
     """The units behind the errors of a fit and their numbers, in words, such as 12 values of template."""
     if fitted.clusters is None or fitted.clusters.are_judgments:
-        return number_and_unit(fitted.n_clusters or 0, QUESTION if fitted.clusters is None else JUDGMENT)
+        return number_and_unit(fitted.errors.n_clusters or 0, QUESTION if fitted.clusters is None else JUDGMENT)
     units = zip(fitted.clusters.names, fitted.clusters.labels, strict=True)
     return " and ".join(number_and_unit(number_of(label), name) for name, label in units)
 
@@ -185,7 +185,7 @@ def by_clusters(fitted: Fit, clusters: Clusters, comparisons: Comparisons | None
 
     With too few units of either kind where they are crossed, flips of both count (`order.flips.tests_by_flips`).
     """
-    rows = fitted.require_raw() if comparisons is None else comparisons
+    rows = fitted._require_raw() if comparisons is None else comparisons
     enough = units_of(fitted, rows, clusters).enough
     labels: tuple[IntArray, ...] = clusters.labels
     result = fitted
@@ -197,7 +197,7 @@ def by_clusters(fitted: Fit, clusters: Clusters, comparisons: Comparisons | None
         if clusters.are_judgments:
             rows = single_judgments(rows, None)[1]
             labels = (np.arange(len(rows)),)
-        result = result.flipped(rows, *labels)
+        result = result._flipped(rows, *labels)
     return replace(result, clusters=clusters)
 
 
@@ -255,14 +255,14 @@ def clustered(
             sizes_squared += float(sizes @ sizes)
             sums, products = map(np.add, (sums, products), sums_and_products(information))
             residual_parts += [question_gradients] if residuals else []
-    fitted.require_fitted(rows.names.models, judges, total)
+    fitted._require_fitted(rows.names.models, judges, total)
     if n_questions < 2:
         raise DataError(f"{total:.0f} comparisons in {n_questions} questions: two questions are needed")
-    chosen = np.ix_(fitted.chosen, fitted.chosen)
+    chosen = np.ix_(fitted._chosen, fitted._chosen)
     by_cluster = csr_array(vstack(residual_parts)) if residuals else None
     effective = float(effective_of(np.array(total), np.array(sizes_squared)))
-    return fitted.sandwiched(
-        squares[chosen], n_questions, by_cluster, effective, fitted.behind_pairs(sums, products)
+    return fitted._sandwiched(
+        squares[chosen], n_questions, by_cluster, effective, fitted._behind_pairs(sums, products)
     )
 
 

@@ -82,8 +82,9 @@ def with_blocks(
         assert isinstance(without.settings, Newton)  # no other solver goes with blocks
         settings = Penalised(tolerance=without.settings.tolerance)
         solution = penalised.with_further(cells, model, start, _moving(without), settings, fixed_spread)
+    errors = replace(without.errors, robust=None)
     result = replace(
-        without, comparisons=cells, raw=comparisons, model=model, solution=solution, without=without, robust=None
+        without, comparisons=cells, raw=comparisons, model=model, solution=solution, without=without, errors=errors
     )
     if certified:
         require_bounded(result)
@@ -97,7 +98,7 @@ def _moving(without: Fitted) -> BoolArray:
     Held are slopes on their bound, judges who run off, and positions and ties of a judge at zero discrimination
     who never gives one of the answers: they have no maximum and say nothing of anybody else.
     """
-    free, cells, model = without.free.copy(), without.comparisons, without.model
+    free, cells, model = without._free.copy(), without.comparisons, without.model
     tied = cells.tied if cells.tied is not None else np.zeros(len(cells))
     wins = [
         np.bincount(cells.judge, cells.count * (y - tied / 2), len(cells.judges))
@@ -148,7 +149,7 @@ def with_question_effects(
         If the likelihood has no maximum, without question effects or with them.
     """
     _require_possible(without)
-    comparisons, question = without.require_raw(), without.require_question()
+    comparisons, question = without._require_raw(), without._require_question()
     leader = {} if member is None else copies(without, comparisons, question, member)
     names = ", ".join(sorted({*leader, *leader.values()}))
     remarks: tuple[str, ...] = ()
@@ -180,16 +181,15 @@ def with_question_effects(
 
 def _with_errors(result: FittedKind, covariance: FloatArray, without: FittedKind) -> FittedKind:
     """With the covariance of all but sigma, and what questions say of its degrees of freedom."""
-    comparisons, question = result.require_raw(), result.require_question()
+    comparisons, question = result._require_raw(), result._require_question()
     by_cluster = residuals_by_cluster(comparisons, without.model, without.solution.parameters, question)
     effective = effective_number(question, comparisons.count)
     information = information_by_cluster(comparisons, without.model, without.solution.parameters, question)
-    return replace(
-        result,
+    return result._with_errors(
         robust=covariance[:-1, :-1],
         by_cluster=by_cluster,
         effective_clusters=effective,
-        effective_by_pair=without.behind_pairs(*sums_and_products(information)),
+        effective_by_pair=without._behind_pairs(*sums_and_products(information)),
     )
 
 
@@ -198,7 +198,7 @@ def _require_possible(without: Fitted) -> None:
     model = without.model
     if model.weights_vary:
         raise ConfigError(f"question effects go with members without slopes, and {model.name!r} has them")
-    if not model.has(Role.TIE) and without.require_raw().with_ties().known_ties.any():
+    if not model.has(Role.TIE) and without._require_raw().with_ties().known_ties.any():
         alternatives = "position_aware_ties, judge_aware_ties or btl_ties"
         raise ConfigError(
             f"{model.name!r} takes ties for half a win, and with question effects that misleads: "
@@ -214,8 +214,8 @@ def _maximum(without: Fitted, comparisons: Comparisons, question: IntArray) -> M
             "no question has two comparisons that share a model, so that a question's effect cannot be told from "
             "the judges' own noise (ask several judges about the same question)"
         )
-    plain = Plain(without.comparisons, without.model, without.solution, without.free, without.free_common)
-    return maximise(plain, groups, without.fitted_spreads)
+    plain = Plain(without.comparisons, without.model, without.solution, without._free, without._free_common)
+    return maximise(plain, groups, without._fitted_spreads)
 
 
 def _with_effects(maximum: MarginalMaximum, without: FittedKind) -> FittedKind:

@@ -86,7 +86,7 @@ def favourites(
     search = _Search(
         Likelihood(results, dispersion(fitted, rows, question), signed=tastes.signed),
         np.array([judge != FEW_JUDGES for judge in c.judges]),
-        degrees_of_tastes(fitted.model, fitted.free, len(c.models)),
+        degrees_of_tastes(fitted.model, fitted._free, len(c.models)),
         (len(rows) if question is None else len(np.unique(question))) - 1.0,
     )
     spread = tastes.spread

@@ -339,7 +339,7 @@ def raw_and_question(
         If the fit holds no comparisons and none are given, or questions are not as many.
     """
     if judgments is None:
-        comparisons, fitted_question = fitted.require_raw(), fitted.question
+        comparisons, fitted_question = fitted._require_raw(), fitted.question
     else:
         comparisons, fitted_question = raw_of(judgments)
     if question is not None:

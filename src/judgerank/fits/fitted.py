@@ -27,8 +27,7 @@ class Fitted(Intervals):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
-    effective_by_pair, of_panel, flips
+    comparisons, model, settings, solution, effects, errors
         Those of `Intervals`.
     raw : Comparisons, optional
         What was fitted, before rows that are alike were merged.
@@ -79,7 +78,7 @@ class Fitted(Intervals):
         return {**{block.name: 0.0 for block in self.blocks if block.shrunk}, **by_block}
 
     @property
-    def fitted_spreads(self) -> tuple[str, ...]:
+    def _fitted_spreads(self) -> tuple[str, ...]:
         """Blocks whose standard deviations were fitted to the data."""
         settings = self.settings if isinstance(self.settings, Penalised) else Penalised()
         return tuple(name for name in self.solution.spread or {} if settings.given(name) is None)
@@ -109,30 +108,32 @@ class Fitted(Intervals):
             raise ConfigError("this fit has no question effects: fit(..., questions='effects') has them")
         return self.effects.likelihood_ratio()
 
-    def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
+    def _independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and, if errors are by cluster, the number of that of each.
 
         Those of the clusters that stand for all, where errors are from part of them. None where clusters are
         crossed, so that no comparisons are independent.
         """
-        rows_and_question = super().independent_rows()
+        rows_and_question = super()._independent_rows()
         if rows_and_question is not None or self.raw is None:
             return rows_and_question
         if self.clusters is not None and self.clusters.are_judgments:
-            n_drawn = None if self.by_cluster is None else self.by_cluster.shape[0]
+            n_drawn = None if self.errors.by_cluster is None else self.errors.by_cluster.shape[0]
             return single_judgments(self.model.observed(self.raw), n_drawn)[1], None
         cluster = self.question if self.clusters is None else self.clusters.labels[0]
         if cluster is None or (self.clusters is not None and self.clusters.are_crossed):
             return None
-        n_clusters = self.n_clusters if self.flips is None else self.flips.shape[0]
+        n_clusters = self.errors.n_clusters if self.errors.flips is None else self.errors.flips.shape[0]
         labels, question = numbered(cluster)
         if len(labels) != n_clusters:
             return None
         rows = self.model.observed(self.raw)
-        _, drawn = drawn_clusters(question, None if self.by_cluster is None else self.by_cluster.shape[0])
+        _, drawn = drawn_clusters(
+            question, None if self.errors.by_cluster is None else self.errors.by_cluster.shape[0]
+        )
         return (rows, question) if drawn is None else (rows._rows(drawn), question[drawn])
 
-    def require_raw(self) -> Comparisons:
+    def _require_raw(self) -> Comparisons:
         """`raw`, for who cannot do without.
 
         Raises
@@ -144,7 +145,7 @@ class Fitted(Intervals):
             raise DataError("this fit does not hold the comparisons that it was fitted to: give them beside it")
         return self.raw
 
-    def require_question(self) -> IntArray:
+    def _require_question(self) -> IntArray:
         """`question`, for who cannot do without.
 
         Raises

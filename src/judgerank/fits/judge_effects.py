@@ -97,7 +97,7 @@ def _one_step(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Estimates, standard errors and their degrees of freedom; `judge` is that of every column."""
     ones, weight = np.ones(len(comparisons)), comparisons.count * terms.law.variance
-    j = row_derivatives(terms, lambda role: terms.through_predictor(role, ones)).tocsr()[:, fitted.chosen]
+    j = row_derivatives(terms, lambda role: terms.through_predictor(role, ones)).tocsr()[:, fitted._chosen]
     j_fitted = csr_array(j.multiply(inside[:, None]))
     v = fitted._inverse("expected")
     columns = z, _lapses(terms, comparisons, judge)

@@ -11,12 +11,12 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError, NoIntervalError
+from judgerank.data.modules import needed
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald, wald_by_covariance
 from judgerank.order.pairs import Order, difference_intervals, orders, pairwise, rank_intervals
 from judgerank.order.scale import reported_covariance, scale_of
-from judgerank.writing.extras import needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,8 +59,8 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     won += np.bincount(cells.second, cells.decided * (1 - cells.share_won), n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
     frame = frame.assign(win_rate=win_rates(fitted), share_won=won / np.where(compared > 0, compared, np.nan))
-    if fitted.sizes is not None:
-        frame = frame.assign(above_mean=fitted.sizes.scores)
+    if fitted.errors.sizes is not None:
+        frame = frame.assign(above_mean=fitted.errors.sizes.scores)
     frame = frame.assign(rank_low=missing, rank_high=missing)
     frame = frame.assign(comparisons=compared.round().astype(int))
     orders = orders_of(fitted)
@@ -256,7 +256,7 @@ def heading(fitted: Fitted) -> list[str]:
         lines.append(f"standard deviations of what is shrunk: {spreads}")
     if effects is not None and effects.sigma == 0:
         lines.append("sigma is zero: judges of one question do not err together more than chance has it")
-    elif effects is None and fitted.is_robust:
+    elif effects is None and fitted._is_robust:
         lines.append(_on_clusters(fitted))
     return [*lines, *fitted.remarks]
 
@@ -264,7 +264,10 @@ def heading(fitted: Fitted) -> list[str]:
 def _on_clusters(fitted: Fitted) -> str:
     if fitted.clusters is not None and fitted.clusters.are_judgments:
         return "standard errors take every judgment by itself"
-    clusters, effective = fitted.n_clusters or fitted.degrees_of_freedom + 1, fitted.effective_clusters
+    clusters, effective = (
+        fitted.errors.n_clusters or fitted.degrees_of_freedom + 1,
+        fitted.errors.effective_clusters,
+    )
     less = effective is not None and round(effective) < clusters
     effective_text = f", which count as {effective:,.0f} of equal size" if less else ""
     return f"standard errors allow for dependence within {clusters:,.0f} clusters{effective_text}"

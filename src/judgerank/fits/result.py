@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, fdtrc
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.units import QUESTION
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard
@@ -29,15 +29,25 @@ from judgerank.order.scale import Scale, reported, scale_of
 
 if TYPE_CHECKING:  # an optional extra
     from matplotlib.figure import Figure
+import json
+import logging
+import zipfile
+from dataclasses import fields, replace
 
+from scipy.sparse import csr_array
+
+from judgerank.engine.solution import Status
+from judgerank.fits.storing import PARTS, SCALE, VERSION
+from judgerank.inference.uncertainty import Errors
+from judgerank.model.block import Role
 
 # What users of a fit need, for tab completion and object inspectors. What other modules take of it besides, such
-# as the clusters behind its errors, may change without notice.
+# as the comparisons before they were merged, may change without notice.
 PUBLIC = (
     *("scores", "ranks", "discrimination", "slope", "position", "tie", "strength", "sigma", "spread"),
     *("params", "bse", "pvalues", "conf_int", "cov_params", "llf", "nobs", "aic", "bic", "summary", "predict"),
     *("confidence_intervals", "to_frame", "leaderboard", "plot", "save", "contrast", "discrimination_curve"),
-    *("clustered", "for_this_panel", "test", "wald", "order", "categories", "probability", "effects", "member"),
+    *("clustered", "for_this_panel", "test", "wald", "order", "categories", "probability", "errors", "member"),
     *("status", "converged", "remarks", "judge_status", "judges_at_zero", "unbounded_judges"),
     *("comparisons", "model", "settings"),
 )
@@ -49,8 +59,7 @@ class Fit(Fitted):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
-    effective_by_pair, of_panel, flips, raw, question, without
+    comparisons, model, settings, solution, effects, errors, raw, question, without
         Those of `Fitted`, and so are `remarks` and `merged`.
 
     Examples
@@ -107,7 +116,7 @@ class Fit(Fitted):
                 "a fit with further blocks is clustered by its own comparisons: fit.clustered(cluster=...)"
             )
         return super().clustered(
-            self.require_raw() if comparisons is None else comparisons,
+            self._require_raw() if comparisons is None else comparisons,
             self._labels(cluster),
             most,
         )
@@ -119,7 +128,7 @@ class Fit(Fitted):
         if isinstance(cluster, str):
             if cluster not in (QUESTION, JUDGMENT):
                 raise ConfigError(f"clusters are by 'question', by 'judgment' or given, and not {cluster!r}")
-            return self.require_question() if cluster == QUESTION else cluster
+            return self._require_question() if cluster == QUESTION else cluster
         if isinstance(cluster, tuple):
             first, second = (numbered(np.asarray(labels))[1] for labels in cluster)
             return first, second
@@ -137,12 +146,12 @@ class Fit(Fitted):
         ConfigError
             If the fit allows for no tastes: its errors are those of this panel already.
         """
-        if self.panel is not None:
-            return cast(Self, self.panel)
+        if self.errors.panel is not None:
+            return cast(Self, self.errors.panel)
         self._extra_columns(TASTE)
-        return replace(self, of_panel=True)
+        return self._with_errors(of_panel=True)
 
-    def flipped(
+    def _flipped(
         self,
         comparisons: Comparisons | None = None,
         question: IntArray | None = None,
@@ -167,14 +176,14 @@ class Fit(Fitted):
         DataError
             If these are other comparisons than those fitted.
         """
-        rows = self.model.observed(self.require_raw() if comparisons is None else comparisons)
-        self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
-        question_index = self.require_question() if question is None else question
+        rows = self.model.observed(self._require_raw() if comparisons is None else comparisons)
+        self._require_fitted(rows.models, rows.judges, rows.n_comparisons)
+        question_index = self._require_question() if question is None else question
         leads, more = (
             None if labels is None else leads_by_question(rows, self.model, self.solution.parameters, labels)
             for labels in (question_index, across)
         )
-        return replace(self, flips=leads, flips_across=more)
+        return self._with_errors(flips=leads, flips_across=more)
 
     def test(self, block: str) -> BlockTest:
         """Likelihood-ratio test of a further block against the same fit without it.
@@ -219,12 +228,12 @@ class Fit(Fitted):
 
     def _of_common(self, columns: slice) -> IntArray:
         """Places of further parameters in the covariance."""
-        mask = np.zeros(len(self.chosen), bool)
-        start = len(self.chosen) - len(self.free_common)
+        mask = np.zeros(len(self._chosen), bool)
+        start = len(self._chosen) - len(self._free_common)
         mask[start + columns.start : start + columns.stop] = True
-        return np.flatnonzero(mask[self.chosen])
+        return np.flatnonzero(mask[self._chosen])
 
-    def scores_in(self, category: str | None = None) -> pd.Series:
+    def _scores_in(self, category: str | None = None) -> pd.Series:
         """Scores by model within a category, or over all.
 
         Raises
@@ -248,7 +257,7 @@ class Fit(Fitted):
         """The models by falling score within a category: ``pairwise([fit.order(name)])`` compares them.
 
         Both tests of a pair are Wald's here, on the reported scale (`judgerank.order.scale`). With few questions
-        (`flipped`) no pair is separated within a category.
+        (`_flipped`) no pair is separated within a category.
 
         Raises
         ------
@@ -272,7 +281,7 @@ class Fit(Fitted):
         error = np.sqrt(np.maximum(variances[:, None] + variances[None, :] - 2 * among, 0.0))
         np.fill_diagonal(error, np.inf)
         difference = np.subtract.outer(scores[ranking], scores[ranking])
-        few = self.flips is not None
+        few = self.errors.flips is not None
         twice = np.stack([difference] * 2), np.stack([error, np.full_like(error, np.inf) if few else error])
         names = np.asarray(self.comparisons.models, object)[ranking]
         variances = self.degrees_of_pairs[np.ix_(ranking, ranking)]
@@ -282,7 +291,7 @@ class Fit(Fitted):
         """Scores on the scale of the fit, and their derivatives in the free parameters, shape (N, D)."""
         scores = self.scores.to_numpy()
         n = len(scores)
-        jacobian = np.eye(n, int(self.chosen.sum()))
+        jacobian = np.eye(n, int(self._chosen.sum()))
         if category is None:
             return scores, jacobian
         if category not in self.categories:
@@ -370,3 +379,104 @@ class Fit(Fitted):
             What else to keep, such as the prompt's version: JSON values by name, which `judgerank diff` compares.
         """
         storing.save(self, Path(path), about, force)
+
+
+# Load a fit from the file that `judgerank.fits.storing` wrote.
+
+log = logging.getLogger("judgerank")
+OTHER_SCALE = (
+    "This fit was saved when reported scores were those of the most informative judges. They are on the scale "
+    "of the panel's win rates now: compare them with scores printed since, not with those printed then."
+)
+
+
+def load(path: str | PathLike[str]) -> Fit:
+    """Read a fit that `Fit.save` wrote; it is equal to the last bit.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is another one, or it is of another version.
+
+    Examples
+    --------
+    >>> import judgerank, tempfile, pathlib
+    >>> result = judgerank.fit(judgerank.example(), "btl")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, 'fit.npz')
+    ...     result.save(path)
+    ...     again = judgerank.load(path)
+    >>> again.scores.equals(result.scores)
+    True
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            version, tree = header["judgerank_fit"], header["fit"]
+            if version != VERSION:
+                raise DataError(f"{path} is a fit saved in version {version}, and this reads version {VERSION}")
+            kind = header.get("kind", Fit.__name__)
+            fitted: Fit = _unpacked({"kind": kind, "fields": tree}, file, _kinds())
+            return fitted if header.get("scale") == SCALE else _on_todays_scale(fitted)
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}") from None
+    except (AttributeError, EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path} is not a fit that judgerank saved, or it is damaged") from None
+
+
+def _on_todays_scale(fitted: Fit) -> Fit:
+    """A fit saved with weights of judges that are no weights of today's scale, without them."""
+    if not isinstance(fitted, Fit) or fitted.scale_weights is None:
+        return fitted
+    log.warning("warning: %s", OTHER_SCALE)
+    return replace(fitted, scale_weights=None, remarks=(*fitted.remarks, OTHER_SCALE))
+
+
+def _kinds() -> dict[str, Any]:
+    """What is made when a file is read, by name."""
+    kinds: list[Any] = [*PARTS, Fit]
+    return {kind.__name__: kind for kind in kinds}
+
+
+def about(path: str | PathLike[str]) -> dict[str, Any]:
+    """What was said of a saved fit when it was saved; nothing, of one saved without.
+
+    Raises
+    ------
+    DataError
+        As of `load`.
+    """
+    load(path)  # which says what is wrong with a file
+    with np.load(path, allow_pickle=False) as file:
+        metadata = json.loads(str(file["header"])).get("about", {})
+    return dict(metadata)
+
+
+def _unpacked(value: Any, arrays: Mapping[str, AnyArray], kinds: Mapping[str, Any]) -> Any:
+    """The inverse of `_packed`."""
+
+    def inner(part: Any) -> Any:
+        return _unpacked(part, arrays, kinds)
+
+    match value:
+        case {"array": number}:
+            return arrays[f"array_{number}"]
+        case {"sparse": parts, "shape": shape}:
+            return csr_array(tuple(inner(part) for part in parts), shape=tuple(shape))
+        case {"kind": kind, "fields": named}:
+            values = {name: inner(part) for name, part in named.items()}
+            if kinds[kind] is Fit:
+                of_errors = values.keys() & {field.name for field in fields(Errors)}
+                values["errors"] = Errors(**{name: values.pop(name) for name in of_errors})
+            return kinds[kind](**values)
+        case {"status": status}:
+            return Status(status)
+        case {"role": role}:
+            return Role(role)
+        case {"tuple": parts}:
+            return tuple(inner(part) for part in parts)
+        case {"mapping": named}:
+            return {name: inner(part) for name, part in named.items()}
+    return value

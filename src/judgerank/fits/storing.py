@@ -114,6 +114,8 @@ def _packed(value: Any, arrays: list[AnyArray]) -> Any:
         return {"sparse": parts, "shape": list(value.shape)}
     if is_dataclass(value):
         named = {field.name: _packed(getattr(value, field.name), arrays) for field in fields(value) if field.init}
+        if isinstance(value, Fitted):  # files have the errors' fields among those of the fit
+            named |= named.pop("errors")["fields"]
         return {"kind": type(value).__name__, "fields": named}
     if isinstance(value, Status):
         return {"status": str(value)}

@@ -84,7 +84,7 @@ def taste_test(fitted: Fit, rows: Comparisons, question: IntArray | None) -> Tas
     n, k = len(c.models), len(c.judges)
     if n < 3 or k < 2 or n * k > MOST_PARAMETERS or c.stages is not None:
         return None
-    if degrees_of_tastes(fitted.model, fitted.free, n) < LEAST_DEGREES:
+    if degrees_of_tastes(fitted.model, fitted._free, n) < LEAST_DEGREES:
         return None
     results = NetResults.of(c, fitted.model, fitted.solution.parameters, by_judge=True)
     likelihood = Likelihood(results, dispersion(fitted, rows, question))

@@ -77,12 +77,12 @@ def _at_zero(fitted: Fitted, name: str) -> Fitted:
     spread = {**(fitted.solution.spread or {}), name: 0.0}
     if isinstance(fitted.settings, Penalised):
         return without(fitted, [name])
-    return with_blocks(fitted.member, fitted.require_raw(), fitted.blocks, spread)
+    return with_blocks(fitted.member, fitted._require_raw(), fitted.blocks, spread)
 
 
 def without(fitted: Fitted, names: Collection[str]) -> Fitted:
     """The same fit without some further blocks."""
-    raw, remaining = fitted.require_raw(), tuple(block for block in fitted.blocks if block.name not in names)
+    raw, remaining = fitted._require_raw(), tuple(block for block in fitted.blocks if block.name not in names)
     assert raw.columns is not None
     mask = np.array([block.name not in names for block in fitted.blocks for _ in block.labels], bool)
     comparisons = replace(raw, columns=raw.columns[:, np.flatnonzero(mask)] if remaining else None)

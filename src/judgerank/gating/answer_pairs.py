@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.units import QUESTION
 from judgerank.reading.layouts.answer_versions import key_of
 
 OLD, NEW = "old", "new"  # what the two are called in the judgments

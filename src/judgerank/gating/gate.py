@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from judgerank.data import QUESTION, UNITS
 from judgerank.data.arrays import FloatArray
 from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.data.units import QUESTION, UNITS
 from judgerank.gating.answer_pairs import Pair, labels_of, paired, texts_of
 from judgerank.gating.checks import checked
 from judgerank.gating.decision import Evidence, by_category, holm, outcome, p_not_above

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import BoolArray
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
-from judgerank.data.units import QUESTION
 from judgerank.gating.answer_pairs import Pair
 from judgerank.gating.checks import Checks
 from judgerank.gating.decision import Category, Evidence

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import COLUMNS, OUTCOMES
 from judgerank.data.judgments import ITEM, Judgments, changed_answers
 from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
-from judgerank.data.units import QUESTION
 from judgerank.gating.score_runs import score_runs
 from judgerank.gating.scores import Scores, scored
 from judgerank.reading.layouts.table import ONE_JUDGE, SCORE_GAP, SCORE_SCALE

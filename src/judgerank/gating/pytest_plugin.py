@@ -98,9 +98,9 @@ def _asked(
     own: tuple[str, tuple[tuple[str, str], ...]],
 ) -> Gate:
     from judgerank.data.errors import ConfigError
+    from judgerank.data.modules import asking
     from judgerank.gating.answer_pairs import paired
     from judgerank.gating.rule import Rule
-    from judgerank.writing.extras import asking
 
     if panel is None:
         raise ConfigError("name the judges to ask (panel=FILE), or judgments that are there (judgments=FILE)")

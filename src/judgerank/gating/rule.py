@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import exp, inf, log
 
-from judgerank.adaptive.spending import spent_at
+from judgerank.adaptive import spent_at
+from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError
-from judgerank.data.units import QUESTION
 
 NON_INFERIORITY, TWO_SIDED, EQUIVALENCE = MODES = ("non-inferiority", "two-sided", "equivalence")
 WIN_RATE, SCORE, POINTS = SCALES = ("win-rate", "score", "points")

@@ -7,9 +7,9 @@ from textwrap import shorten
 
 import numpy as np
 
+from judgerank.data import QUESTION
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import listed
-from judgerank.data.units import QUESTION
 from judgerank.gating.callers import as_text
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered, sizes
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, generator, numbered, sizes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.engine.likelihood import Second, in_parts, row_by_row, row_derivatives, times
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 from judgerank.model.naming import held
-from judgerank.model.streams import generator
 
 AT_ONCE = 1 << 21  # numbers in a matrix of gradients by cluster
 JUDGMENT, RANKING = "judgment", "ranking"  # units of sampling that are no column's name

@@ -203,7 +203,7 @@ class Estimates:
         return 1.0 if given is None else given
 
     @property
-    def working_comparisons(self) -> Comparisons:
+    def _working_comparisons(self) -> Comparisons:
         """The comparisons, counted as often as the likelihood counts them (`dispersion`)."""
         settings = self.settings
         return settings.counted(self.comparisons) if isinstance(settings, Penalised) else self.comparisons
@@ -258,18 +258,16 @@ class Estimates:
         """Tie propensities nu by judge; NaN unless the model frees them."""
         return self._propensities(self._values.nu, "tie")
 
-    @property
-    def strong(self) -> pd.Series:
-        """Propensities to say much better by judge, infinite for who says nothing less; NaN unless freed."""
-        return self.strength(2)
-
     def strength(self, degree: int) -> pd.Series:
-        """Propensities to give a win this strength, 2 or more, by judge; NaN where it is no outcome."""
+        """Propensities to give a win this strength, 2 or more, by judge: NaN unless freed.
+
+        Infinite for a judge who never says less.
+        """
         log_strong = self._values.log_strong[degree - 2 : degree - 1]
         name = "strong" if degree == 2 else f"strong_{degree}"
         return self._propensities(exp(log_strong[0]) if len(log_strong) else None, name)
 
-    def of_judges(self, block: JudgeBlock) -> pd.Series:
+    def _of_judges(self, block: JudgeBlock) -> pd.Series:
         """Estimates of what every judge has, by judge."""
         if block.role.tied > 2:
             judge_rows = self.solution.parameters.judges[self.model.row(block.name)]

@@ -96,7 +96,7 @@ class Criteria(Uncertainty):
     @property
     def n_parameters(self) -> int:
         """Number of free parameters: scores and log-discriminations in play sum to zero."""
-        of_model = int(self.chosen.sum()) - 1 - int(self.free[:1].any())
+        of_model = int(self._chosen.sum()) - 1 - int(self._free[:1].any())
         return of_model + (self.effects is not None)
 
 
@@ -110,8 +110,7 @@ class Intervals(Criteria):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, robust, by_cluster, n_clusters, effective_clusters,
-    effective_by_pair, of_panel
+    comparisons, model, settings, solution, errors
         Those of `Uncertainty`.
     """
 
@@ -235,10 +234,10 @@ class Intervals(Criteria):
         >>> result.cov_params().shape
         (11, 11)
         """
-        size = len(self.chosen) + (self.effects is not None)
-        chosen, factor = np.flatnonzero(self.chosen), self._by_log
+        size = len(self._chosen) + (self.effects is not None)
+        chosen, factor = np.flatnonzero(self._chosen), self._by_log
         values, fixed = np.full((size, size), np.nan), np.flatnonzero(np.isnan(self.standard_errors))
-        values[np.ix_(chosen, chosen)] = self.covariance_discrimination
+        values[np.ix_(chosen, chosen)] = self._covariance_discrimination
         if self.effects is not None and self.effects.with_log_sigma is not None:
             chosen, factor = np.r_[chosen, size - 1], np.r_[factor, self.effects.sigma]
             values[-1, chosen] = values[chosen, -1] = self.effects.with_log_sigma * factor * self.effects.sigma
@@ -260,7 +259,7 @@ class Intervals(Criteria):
         try:
             return self.standard_errors
         except NoIntervalError:
-            return np.full(len(self.chosen), np.nan)
+            return np.full(len(self._chosen), np.nan)
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """All estimates: ``parameter, name, estimate, standard_error, low, high, status``, one row each.
@@ -288,7 +287,7 @@ class Intervals(Criteria):
         parameters, status = self.solution.parameters, self.judge_status.tolist()
         parts = [("score", models, parameters.scores, False, [str(self.status)] * len(models))]
         for block in self.model.blocks:
-            parts.append((block.shown, judges, self.of_judges(block).to_numpy(), block.logarithmic, status))
+            parts.append((block.shown, judges, self._of_judges(block).to_numpy(), block.logarithmic, status))
         for extra in self.model.further:
             values = parameters.common[self.model.place(extra.name)]
             ended = [str(self.status)] * len(values)
@@ -361,7 +360,7 @@ class Intervals(Criteria):
         >>> round(lead["estimate"], 2), round(lead["standard_error"], 2)
         (1.72, 0.16)
         """
-        in_play = np.asarray(self.free[:1].any(axis=0))  # none for BTL
+        in_play = np.asarray(self._free[:1].any(axis=0))  # none for BTL
         names = [*self.comparisons.models, *self._judges(in_play)]
         values = np.r_[self.scores.to_numpy(), self.discrimination.to_numpy()[in_play]]
         c = np.zeros(len(self.covariance))
@@ -370,7 +369,7 @@ class Intervals(Criteria):
                 raise DataError(f"{name!r} is neither a model nor a judge with a free discrimination")
             c[names.index(name)] = weight  # models come first
         estimate = float(c[: len(values)] @ values)
-        error = float(np.sqrt(max(float(c @ self.covariance_discrimination @ c), 0.0)))
+        error = float(np.sqrt(max(float(c @ self._covariance_discrimination @ c), 0.0)))
         low, high = wald(np.array(estimate), np.array(error), level, self._degrees_of(c))
         return {"estimate": estimate, "standard_error": error, "low": float(low), "high": float(high)}
 
@@ -390,13 +389,13 @@ class Intervals(Criteria):
             If there is no such judge in play.
         """
         k = self.comparisons.judges.index(judge) if judge in self.comparisons.judges else None
-        if k is None or not self.free[:1, k].any():
+        if k is None or not self._free[:1, k].any():
             raise DataError(f"{judge!r} is not a judge with a free discrimination")
         z = np.asarray(covariate, float)
-        position = len(self.comparisons.models) + np.cumsum(self.free.ravel()).reshape(self.free.shape) - 1
+        position = len(self.comparisons.models) + np.cumsum(self._free.ravel()).reshape(self._free.shape) - 1
         design = np.zeros((len(z), len(self.covariance)))
         for values, block in zip((np.ones_like(z), z), self.model.moving, strict=False):
-            if self.free[block, k]:
+            if self._free[block, k]:
                 design[:, position[block, k]] = values
         error = np.sqrt(np.maximum(np.einsum("td,de,te->t", design, self.covariance, design), 0.0))
         centre = np.log(self.discrimination[judge]) + self.slope[judge] * z

@@ -20,14 +20,18 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array, csc_array, csr_array
+from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.special import betainc, betaincinv, logit, ndtr, ndtri
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.likelihood import RowTerms, in_parts
 from judgerank.inference.uncertainty import Uncertainty
+from judgerank.inference.wald import two_sided
 from judgerank.model.block import Role
+from judgerank.order.claims import holm
 from judgerank.order.flips import GROUPS, RANGE, p_either
 
 PRICE = 2.0  # times its p-value counts beside the tests of the fit: either of two may reject (Bonferroni)
@@ -94,8 +98,8 @@ def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | Non
     OwnTests, or None where raw comparisons are asked for and not there, and where claims are about other judges,
     of whose tastes a pair says little.
     """
-    row_data = result.independent_rows()
-    if row_data is None or result.tastes or any(block.shrunk for block in result.model.further):
+    row_data = result._independent_rows()
+    if row_data is None or result.errors.tastes or any(block.shrunk for block in result.model.further):
         return None
     rows, question = row_data
     if question is not None and len(numbered(question)[0]) == len(question):
@@ -130,7 +134,7 @@ def direct_statistics(result: Uncertainty) -> FloatArray | None:
     float array, shape (N, N), NaN of pairs that were never compared; None where raw comparisons are asked for and
     not there, or are rankings.
     """
-    row_data = result.independent_rows()
+    row_data = result._independent_rows()
     if row_data is None or row_data[0].stages is not None:
         return None
     units = _Units.of(result, *row_data)
@@ -340,3 +344,52 @@ def _draws(values: IntArray, size: int) -> FloatArray:
 def _terms_at_equal_scores(result: Uncertainty, rows: Comparisons) -> Iterator[tuple[slice, RowTerms]]:
     """All rows where models are equal, part by part."""
     return in_parts(rows, result.model, replace(result.solution.parameters, scores=np.zeros(len(rows.models))))
+
+
+# Models that beat each other in a circle, which no ranking can order.
+#
+# Every pair is tested by its own comparisons alone, all pairs together by Holm's procedure. So all wins of the
+# cycle hold jointly at the level.
+
+MOST_MODELS = 200  # all pairs of more are not tested one by one
+
+
+@remembered
+def shortest_cycle(result: Uncertainty, level: float) -> tuple[str, ...]:
+    """The models of a shortest cycle, each significantly better than the next and the last than the first.
+
+    Empty if there is none, and where comparisons are not held or are of more than `MOST_MODELS` models. Means of
+    scores make none.
+    """
+    models = result.comparisons.models
+    is_tested = len(models) <= MOST_MODELS and result.errors.sizes is None
+    statistics = direct_statistics(result) if is_tested else None
+    if statistics is None:
+        return ()
+    i, j = np.nonzero(np.triu(~np.isnan(statistics), 1))
+    if not len(i):
+        return ()
+    p_values = holm(np.array([float(two_sided(z)) for z in statistics[i, j]]))
+    wins = np.zeros(statistics.shape, bool)
+    significant = p_values <= 1 - level
+    i, j = i[significant], j[significant]
+    is_first = statistics[i, j] > 0
+    wins[np.where(is_first, i, j), np.where(is_first, j, i)] = True
+    return tuple(models[place] for place in _shortest(wins))
+
+
+def _shortest(wins: BoolArray) -> list[int]:
+    """Places of a shortest cycle of a directed graph, shape (N, N); empty if it has none."""
+    graph = csr_array(wins.astype(float))
+    _, part = connected_components(graph, directed=True, connection="strong")
+    if len(np.unique(part)) == len(part):
+        return []
+    distances: FloatArray
+    previous: IntArray
+    distances, previous = shortest_path(graph, unweighted=True, return_predecessors=True)
+    lengths = np.where(wins, distances.T, np.inf)  # from the loser of an edge back to its winner
+    winner, loser = np.unravel_index(int(np.argmin(lengths)), lengths.shape)
+    path = [int(winner)]
+    while path[-1] != loser:
+        path.append(int(previous[loser, path[-1]]))
+    return [path[0], *path[:0:-1]]

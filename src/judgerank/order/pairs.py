@@ -181,7 +181,7 @@ def orders(result: Fitted) -> Iterator[Order]:
 
 @remembered
 def _own_orders(result: Uncertainty) -> list[Order]:
-    return orders_by_errors(result)[0] if result.sizes is None else [_order_by_sizes(result)]
+    return orders_by_errors(result)[0] if result.errors.sizes is None else [_order_by_sizes(result)]
 
 
 def _order_by_sizes(result: Uncertainty) -> Order:
@@ -189,7 +189,7 @@ def _order_by_sizes(result: Uncertainty) -> Order:
 
     Of a difference that is the same in every task the error is what the sign test of the tasks implies.
     """
-    sizes, scores = result.sizes, scale_of(result).scores
+    sizes, scores = result.errors.sizes, scale_of(result).scores
     assert sizes is not None
     chosen = np.argsort(-scores, kind="stable")
     among = np.ix_(chosen, chosen)
@@ -225,9 +225,11 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     NoIntervalError
         If the fit has no intervals.
     """
-    if any(result_by_error.is_robust and result_by_error.by_cluster is None for result_by_error in results):
+    if any(
+        result_by_error._is_robust and result_by_error.errors.by_cluster is None for result_by_error in results
+    ):
         raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
-    results = tuple(result_by_error.of_tests for result_by_error in results)
+    results = tuple(result_by_error._of_tests for result_by_error in results)
     result = results[0]
     orders_by_kind: list[list[Order]] = [[] for _ in results]
     scale = scale_of(result)
@@ -241,12 +243,12 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         parameters = result.effects.without
         longer = float(s.std() / parameters.scores.std()) if np.ptp(parameters.scores) > 0 else 1.0
     pooled = cells if result.model.judge_blocks or result.model.further else cells.pool_judges()
-    few, places = result.flips is not None, [np.flatnonzero(np.isin(names, group)) for group in groups]
+    few, places = result.errors.flips is not None, [np.flatnonzero(np.isin(names, group)) for group in groups]
     exact = [None if few else own_tests(result_by_error, places) for result_by_error in results]
     test = (
-        tests_by_flips(result.flips, s / longer, result.flips_across)
+        tests_by_flips(result.errors.flips, s / longer, result.errors.flips_across)
         if few
-        else tests_of_equality(pooled, result.model, parameters, kinds, result.tastes)
+        else tests_of_equality(pooled, result.model, parameters, kinds, result.errors.tastes)
     )
     for columns in places:
         chosen = columns[np.argsort(-s[columns], kind="stable")]
@@ -265,7 +267,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
         for number, result_by_error in enumerate(results):
             equal_error = longer * equal_errors[0 if few else number]
-            if result_by_error.by_cluster is None and not few:  # that of the likelihood
+            if result_by_error.errors.by_cluster is None and not few:  # that of the likelihood
                 equal_error = np.sqrt(result_by_error.dispersion) * equal_error
             error = np.array([errors[number], equal_error])
             dof = result_by_error.degrees_of_freedom
@@ -282,7 +284,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
                     few,
                     head_to_head,
                     of_pairs,
-                    result_by_error.speaks_of_judges_like_these,
+                    result_by_error._speaks_of_judges_like_these,
                 )
             )
     return orders_by_kind
@@ -290,7 +292,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
 
 def _residuals(result: Uncertainty) -> list[csr_array | None]:
     """Residuals of every clustering that the errors are of: one, or where clusters are crossed three."""
-    return [result.by_cluster, *(result.across or ())]
+    return [result.errors.by_cluster, *(result.errors.across or ())]
 
 
 def _by_result(results: Sequence[Uncertainty], errors: FloatArray) -> FloatArray:

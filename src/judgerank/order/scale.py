@@ -255,8 +255,8 @@ def _averaged(fitted: Uncertainty, scale: Scale, among: IntArray | None = None) 
 @remembered
 def reported_covariance(fitted: Uncertainty) -> FloatArray:
     """Covariance of the reported scores, shape (N, N)."""
-    if fitted.sizes is not None:
-        return fitted.sizes.unit**2 * fitted.sizes.covariance
+    if fitted.errors.sizes is not None:
+        return fitted.errors.sizes.unit**2 * fitted.errors.sizes.covariance
     return reported(fitted, lambda _, scale: scale.scores, lambda _, scale: scale.to_scores)
 
 
@@ -292,14 +292,14 @@ def reported(
         jacobian = derivatives(fitted, scale)
         return jacobian @ fitted.covariance @ jacobian.T
     reported_values, covariance = values(fitted, scale), np.zeros(())
-    for weight, conditional_fit in fitted.by_spread:
+    for weight, conditional_fit in fitted._by_spread:
         conditional_scale = _scale_beside(fitted, conditional_fit)
         jacobian_there, deviation = (
             derivatives(conditional_fit, conditional_scale),
             values(conditional_fit, conditional_scale) - reported_values,
         )
         covariance = covariance + weight * (
-            jacobian_there @ conditional_fit.as_panel(conditional_fit.at_its_spread) @ jacobian_there.T
+            jacobian_there @ conditional_fit._as_panel(conditional_fit._at_its_spread) @ jacobian_there.T
             + np.outer(deviation, deviation)
         )
     return covariance
@@ -319,7 +319,7 @@ def _scale_beside(fitted: Uncertainty, conditional_fit: Uncertainty) -> Scale:
 
 @remembered
 def _at_mode(fitted: Uncertainty) -> Scale:
-    return scale_at(fitted.comparisons, fitted.model, fitted.solution.parameters, fitted.free, fitted.chosen)
+    return scale_at(fitted.comparisons, fitted.model, fitted.solution.parameters, fitted._free, fitted._chosen)
 
 
 @remembered
@@ -329,9 +329,9 @@ def _averages(fitted: Uncertainty) -> Averages | None:
     None of a single judge: his discrimination is one by definition, so there is nothing to average over.
     """
     spread, parameters = fitted.solution.spread, fitted.solution.parameters
-    if spread is None or ALPHA not in spread or fitted.effects is not None or fitted.n_free_discriminations < 2:
+    if spread is None or ALPHA not in spread or fitted.effects is not None or fitted._n_free_discriminations < 2:
         return None
-    return averages(fitted.working_comparisons, fitted.model, parameters, spread)
+    return averages(fitted._working_comparisons, fitted.model, parameters, spread)
 
 
 def scale_by(fitted: Uncertainty, weights: Mapping[str, float], models: Sequence[str] | None = None) -> Scale:
@@ -351,8 +351,8 @@ def scale_by(fitted: Uncertainty, weights: Mapping[str, float], models: Sequence
     if not given @ fitted.model.of_judges(parameters).gamma > 0:
         return scale_of(fitted)
     among = None if models is None else np.array([cells.models.index(model) for model in models])
-    free = _free_judges(fitted.free, len(cells.judges))
-    scale = _scale(given / given.sum(), fitted.model, parameters, free, fitted.chosen, among)
+    free = _free_judges(fitted._free, len(cells.judges))
+    scale = _scale(given / given.sum(), fitted.model, parameters, free, fitted._chosen, among)
     return _averaged(fitted, scale, among)
 
 
@@ -499,5 +499,5 @@ def best_known_scores(fitted: Uncertainty) -> FloatArray:
     NoIntervalError
         If the fit has no covariance.
     """
-    directions = best_known(fitted.scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
+    directions = best_known(fitted.scores.to_numpy(), fitted.covariance, fitted._n_free_discriminations)
     return scale_of(fitted).factor * directions

@@ -28,8 +28,7 @@ from judgerank.fits.errors_by_question import Questions, number_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import effective_number
-from judgerank.people.items import HumanScores, Items, PairedRows, table
-from judgerank.people.vote_clusters import SingleVotes, Unit
+from judgerank.people.items import HumanScores, Items, PairedRows, SingleVotes, Unit, table
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError
@@ -19,9 +20,8 @@ from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.rows import sums_by_place
 from judgerank.fits.errors_by_question import number_of
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import cluster_gradients
+from judgerank.inference.clusters import cluster_gradients, crossing, effective_number, two_way
 from judgerank.inference.wald import require_level, wald
-from judgerank.people.vote_clusters import SingleVotes, units_of_votes
 
 # How far each question that people were asked about moved the panel's scores.
 #
@@ -69,14 +69,14 @@ def panel_steps(
     asked : int array
         Numbers of the questions that people were asked about.
     """
-    if panel.blocks or panel.effects is not None or panel.has_many_parameters:
+    if panel.blocks or panel.effects is not None or panel._has_many_parameters:
         return None
     rows, is_voted = panel.model.observed(comparisons), np.isin(question, voted_questions)
     n_questions, panel_questions = number_of(question), np.unique(question[is_voted])
     if len(panel_questions) < 2:
         return None
     try:
-        panel.require_fitted(rows.models, rows.judges, rows.n_comparisons)
+        panel._require_fitted(rows.models, rows.judges, rows.n_comparisons)
         inverse = panel._inverse("observed")[:, : len(rows.models)]
     except (DataError, NoIntervalError):
         return None
@@ -84,7 +84,7 @@ def panel_steps(
         rows._rows(is_voted), panel.model, panel.solution.parameters, question[is_voted]
     )
     return PanelSteps(
-        panel_questions, of_question[:, panel.chosen] @ inverse * np.sqrt(n_questions / (n_questions - 1))
+        panel_questions, of_question[:, panel._chosen] @ inverse * np.sqrt(n_questions / (n_questions - 1))
     )
 
 
@@ -352,3 +352,107 @@ class PairedRows:
             sums_by_place(group * self.n + end, values, n_groups * self.n) for end in (self.first, self.second)
         )
         return np.asarray((first - second).reshape(n_groups, self.n) @ zero_sum_basis(self.n))
+
+
+# Single human votes and the units that were sampled: the questions, the people who voted, or other columns.
+#
+# People who vote on many items have tastes of their own, and questions have answers that all who see them judge.
+# An error that allows for one of them takes the other for noise. So the gradient's variance is that of two crossed
+# clusters (`inference.clusters.two_way`) where people come again as questions do.
+
+PERSON = "person"  # the unit of the people who vote, whatever their column is called
+
+
+class Unit(NamedTuple):
+    """What was sampled: its name, and its number for every item, shape (M,), and for every vote, shape (V,).
+
+    That of an item is missing where votes on one item are of several, such as people.
+    """
+
+    name: str
+    of_item: IntArray | None
+    of_vote: IntArray
+
+
+Gradients = Callable[[Unit | None, IntArray, int], FloatArray]  # as of `SingleVotes.variance`
+
+
+@dataclass(frozen=True, eq=False)
+class SingleVotes:
+    """Human votes one by one.
+
+    Attributes
+    ----------
+    item : int array, shape (V,)
+        Item of each.
+    outcome, weight : float array, shape (V,)
+        Share for the item's first model, and share of the item's votes that each is.
+    units : tuple of Unit
+        One, or two that are crossed.
+    """
+
+    item: IntArray
+    outcome: FloatArray
+    weight: FloatArray
+    units: tuple[Unit, ...]
+
+    def of(self, keep: np.ndarray) -> SingleVotes:
+        """Those of some of the votes."""
+        units = tuple(unit._replace(of_vote=unit.of_vote[keep]) for unit in self.units)
+        return SingleVotes(self.item[keep], self.outcome[keep], self.weight[keep], units)
+
+    @property
+    def effective(self) -> float:
+        """The smaller effective number of units."""
+        return min(effective_number(numbered(unit.of_vote)[1], self.weight) for unit in self.units)
+
+    def variance(self, gradients: Gradients, scale: FloatArray) -> FloatArray:
+        """Variance of a gradient by the units, shape (D, D).
+
+        Parameters
+        ----------
+        gradients : callable
+            From a unit (None of pairs of two), the label of every vote and the number of labels to sums by label.
+        scale : float array, shape (D,)
+            As of `inference.clusters.two_way`.
+        """
+        squares = [self._squares(gradients, unit, numbered(unit.of_vote)) for unit in self.units]
+        if len(squares) == 1:
+            return squares[0]
+        both = numbered(crossing(*(unit.of_vote for unit in self.units)))
+        return two_way(squares[0], squares[1], self._squares(gradients, None, both), scale)
+
+    @staticmethod
+    def _squares(
+        gradients: Gradients,
+        unit: Unit | None,
+        labels: tuple[IntArray, IntArray],
+    ) -> FloatArray:
+        n_units = len(labels[0])
+        of_units = gradients(unit, labels[1], n_units) * np.sqrt(n_units / max(n_units - 1, 1))
+        return np.asarray(of_units.T @ of_units)
+
+
+def units_of_votes(
+    units: Mapping[str, IntArray], votes: IntArray, item: IntArray, judged: BoolArray
+) -> tuple[Unit, ...]:
+    """Units of items and votes.
+
+    Parameters
+    ----------
+    units : mapping of str to int array, shape (T,)
+        Number of the unit behind every row, a vote or a verdict.
+    votes : int array, shape (V,)
+        The rows that are votes.
+    item : int array, shape (T,)
+        The item of every row.
+    judged : bool array, shape (T,)
+        Whether that is an item that the panel judged.
+    """
+    made = []
+    for name, label in units.items():
+        of_item = np.full(int(item[judged].max(initial=-1)) + 1, -1)
+        of_item[item[judged]] = label[judged]
+        has_one = name != PERSON and bool((of_item[item[judged]] == label[judged]).all())
+        made.append(Unit(name, of_item if has_one else None, label[votes]))
+    return tuple(made)

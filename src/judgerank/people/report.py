@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from judgerank.data import QUESTION, UNITS
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
@@ -18,7 +19,6 @@ from judgerank.data.errors import ConfigError, DataError, JudgerankError, NoMaxi
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, noun
 from judgerank.data.rankings import BROKEN, as_pairs
-from judgerank.data.units import QUESTION, UNITS
 from judgerank.fits.errors_by_question import number_of, questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
@@ -28,9 +28,8 @@ from judgerank.people.agreement import COLUMNS as COLUMNS_OF_AGREEMENT
 from judgerank.people.agreement import agreement_text, agreement_with_people
 from judgerank.people.anchor import People, anchored_by_people, disagreement, next_items, next_pairs
 from judgerank.people.human_scale import HumanBoard, HumanScale, human_scale, scale_text
-from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
+from judgerank.people.items import PERSON, HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
-from judgerank.people.vote_clusters import PERSON
 from judgerank.ranking.choices import CLUSTERS, cluster_of, default_member
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.recusal import RECUSE, is_recusing, of_rows, recusal_of
@@ -70,7 +69,7 @@ def on_scale_of(fitted: Fit, judge: str) -> tuple[FloatArray, FloatArray]:
     """
     judges = fitted.comparisons.judges
     k = judges.index(judge) if judge in judges else None
-    if k is None or not fitted.free[:1, k].any():
+    if k is None or not fitted._free[:1, k].any():
         raise DataError(
             f"{judge!r} is not a judge with a free discrimination: it cannot be the unit of the scores"
         )
@@ -473,7 +472,7 @@ def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit)
     judge_index = pd.Index(names).get_indexer(pd.Index(c.judges))
     rows = replace(c, judges=names, judge=np.where(people, len(names) - 1, judge_index[c.judge]))
     fitted = fit(rows, panel.model)
-    return fitted.clustered(rows, question) if panel.robust is not None else fitted
+    return fitted.clustered(rows, question) if panel.errors.robust is not None else fitted
 
 
 def _lines(report: PeopleReport) -> Iterator[str]:

@@ -30,8 +30,7 @@ from judgerank.engine.ascent import peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import effective_number
-from judgerank.people.items import HumanScores, Items, PairedRows
-from judgerank.people.vote_clusters import SingleVotes
+from judgerank.people.items import HumanScores, Items, PairedRows, SingleVotes
 
 LEAST, MOST, POINTS = 0.02, 4.0, 15  # of omega's grid
 FLAT = 10.0  # standard deviation of b's prior

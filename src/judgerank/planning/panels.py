@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, ndtri
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import ConfigError, NoIntervalError, NotIdentifiedError
@@ -25,7 +25,6 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Need, Role
 from judgerank.model.law import Law, outcomes
 from judgerank.model.members import JUDGE_AWARE, NAMED, Model, Parameters
-from judgerank.model.streams import generator
 from judgerank.order.scale import Scale, reported_covariance, scale_at, scale_of
 from judgerank.ranking.choices import DEFAULT, FALLBACK
 

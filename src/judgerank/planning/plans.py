@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
-from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, plural, questions_of
 from judgerank.fits.result import Fit
 from judgerank.inference.taste_errors import TASTE

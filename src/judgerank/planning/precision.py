@@ -22,12 +22,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, generator
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import least_questions
 from judgerank.inference.clusters import few_clusters_share
 from judgerank.inference.wald import normal_quantile
-from judgerank.model.streams import generator
 from judgerank.order.scale import standardised
 from judgerank.planning.panels import Panel, of_differences
 from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance

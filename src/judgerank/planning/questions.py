@@ -30,11 +30,11 @@ from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.special import ndtri
 
+from judgerank.data import QUESTION
 from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.data.units import QUESTION
 from judgerank.engine.likelihood import product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients, drawn_clusters
@@ -211,12 +211,12 @@ def _squares_by_question(plain: Fit, comparisons: Comparisons, question: IntArra
     estimate.
     """
     share = len(comparisons) / max(len(sizes(question)), 1)
-    most = max(LEAST_DRAWN, int(MOST_NUMBERS / (share * plain.chosen.sum())))
+    most = max(LEAST_DRAWN, int(MOST_NUMBERS / (share * plain._chosen.sum())))
     n_questions, rows = drawn_clusters(question, most)
     if rows is not None:
         comparisons, question = comparisons._rows(rows), question[rows]
     observed, at = plain.model.observed(comparisons), plain.solution.parameters
-    gradients = cluster_gradients(observed, plain.model, at, np.arange(len(comparisons)))[:, plain.chosen]
+    gradients = cluster_gradients(observed, plain.model, at, np.arange(len(comparisons)))[:, plain._chosen]
     inverse, to_scores = plain._inverse("observed"), scale_of(plain).to_scores
     influence = gradients @ inverse @ to_scores.T  # on the reported scores
     order = np.argsort(question, kind="stable")

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from judgerank.data.arrays import FloatArray, ObjectArray
+from judgerank.plots import Box, Shape
 from judgerank.plots.looks import COLOURS, PAGE, canvas
-from judgerank.plots.shapes import Box, Shape
 
 MOST = 60  # rows in a figure
 LONGEST = 44  # characters of a name beside it

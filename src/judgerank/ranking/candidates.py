@@ -107,13 +107,13 @@ class Candidates:
     @cached_property
     def _parameter_columns(self) -> IntArray:
         """Columns of the judges' parameters in the covariance, shape (B, K)."""
-        free = self.result.free
+        free = self.result._free
         return len(self._scores) - 1 + np.cumsum(free.ravel()).reshape(free.shape)
 
     @cached_property
     def _log_errors(self) -> FloatArray:
         """Standard error of every judge's log-discrimination, zero where it is held, shape (K,)."""
-        errors, free = np.zeros(len(self._gamma)), self.result.free
+        errors, free = np.zeros(len(self._gamma)), self.result._free
         if len(free):
             errors[free[0]] = np.sqrt(np.diag(self.result.covariance)[self._parameter_columns[0, free[0]]])
         return errors
@@ -149,7 +149,7 @@ class Candidates:
             index.append(self._parameter_columns[row, k])
             # lengths are at their mean, zero, and two answers are no tie of three
             derivative = (nothing, *rest) if block.column or block.role.tied > 2 else by_role[block.role]
-            gradient.append(result.free[row, k] * np.array(derivative))
+            gradient.append(result._free[row, k] * np.array(derivative))
         root = np.einsum("adt,tdr->tar", np.array(gradient), half)
         information = []
         for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
@@ -195,7 +195,7 @@ class Candidates:
         and the strengths beyond better; h = g (x_i - x_j) + w_b and e, of the thresholds, those parts of G'w, and
         x = w_s + s w_alpha.
         """
-        free = self.result.free
+        free = self.result._free
         by_role = {
             block.role: np.where(free[row], w[self._parameter_columns[row]], 0.0)
             for row, block in enumerate(self.result.model.blocks)

@@ -1,6 +1,6 @@
 """A ranking as one picture and one sentence to paste into a slide or a message.
 
-The picture is a list of rectangles and texts (`judgerank.plots.shapes`), written as SVG here and as PNG by
+The picture is a list of rectangles and texts (`judgerank.plots`), written as SVG here and as PNG by
 matplotlib.
 """
 
@@ -14,12 +14,12 @@ from textwrap import wrap
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, shortened
-from judgerank.plots.shapes import Box, Label, Shape
+from judgerank.data.modules import needed
+from judgerank.plots import Box, Label, Shape
 from judgerank.ranking.choices import Record
 from judgerank.ranking.first_screen import Row, pictures
 from judgerank.ranking.page_options import Additions
 from judgerank.ranking.verdict import verdict
-from judgerank.writing.extras import needed
 
 SVG, PNG = ".svg", ".png"
 WIDTH, HEIGHT = 1200, 630

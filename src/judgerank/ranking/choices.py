@@ -9,12 +9,12 @@ from functools import cached_property
 
 import pandas as pd
 
+from judgerank.data import QUESTION
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import position_share, positions_are_imitated
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
-from judgerank.data.units import QUESTION
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model
@@ -226,17 +226,17 @@ class Record:
     @property
     def panel_fit(self) -> Fit:
         """`fit` with errors of these judges alone: what is saved and compared with other rankings."""
-        return self.fit if self.fit.panel is None else self.fit.panel
+        return self.fit if self.fit.errors.panel is None else self.fit.for_this_panel()
 
     @property
     def whose(self) -> str:
         """Whose opinion intervals and significance are of: `LIKE_THESE` where they allow for judges' tastes."""
-        return LIKE_THESE if self.fit.speaks_of_judges_like_these else THIS_PANEL
+        return LIKE_THESE if self.fit._speaks_of_judges_like_these else THIS_PANEL
 
     @property
     def clustered(self) -> bool:
         """Whether the covariance of the largest component is by the units that were sampled."""
-        return self.fit.is_robust
+        return self.fit._is_robust
 
     @property
     def sampled_by(self) -> str:

@@ -141,7 +141,7 @@ def fit_highest(comparisons: Comparisons, name: str | Model) -> Fit:
     """
     fitted = fit(comparisons, name, EXACT)
     unbounded = fitted.status is Status.UNBOUNDED
-    if not (unbounded or fitted.converged) or not isinstance(fitted.settings, Newton) or fitted.at_mean.any():
+    if not (unbounded or fitted.converged) or not isinstance(fitted.settings, Newton) or fitted._at_mean.any():
         return fitted
     at, settings = fitted.solution.parameters, fitted.settings
     start = (higher_end if unbounded else end_above)(fitted.comparisons, fitted.model, at, settings)

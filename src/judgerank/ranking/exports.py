@@ -25,9 +25,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.modules import needed
 from judgerank.inference.wald import normal_quantile
 from judgerank.ranking.choices import Record
-from judgerank.writing.extras import needed
 from judgerank.writing.spreadsheets import csv_of, records
 
 # A leaderboard as files of Every Eval Ever, one for each model, in an archive that unpacks into its folders.
@@ -103,7 +103,7 @@ def _result(ranking: Record, row: pd.Series, judges: list[dict[str, Any]]) -> di
             "confidence_level": ranking.settings.level,
             "method": f"Wald, clustered by {ranking.sampled_by}" if ranking.clustered else "Wald",
         }
-    fitted_by = ranking.fit.model if ranking.fit.sizes is None else "mean scores of the tasks"
+    fitted_by = ranking.fit.model if ranking.fit.errors.sizes is None else "mean scores of the tasks"
     return {
         "evaluation_name": f"{ranking.judgments.name}: comparisons in pairs",
         "source_data": {"dataset_name": ranking.judgments.name, "source_type": "other"},

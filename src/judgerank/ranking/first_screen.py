@@ -344,14 +344,6 @@ def _by_position(line: Line, _: _About) -> str:
     return f"picks the {which} answer {share:.0%} of the time between two equal models"
 
 
-def _by_effect(line: Line, about: _About) -> str:
-    return by_judge.reason(about.effects, line["judge"], about.level)
-
-
-def _random(_: Line, __: _About) -> str:
-    return "its answers do not follow the ranking, so they have little or no weight"
-
-
 def _contrary(line: Line, _: _About) -> str:
     against = f"{1 - line['agreement']:.0%} of {_answers(line)}"
     return f"answers against the majority of the others in {against}: are its labels swapped?"
@@ -370,29 +362,19 @@ def _unsure(line: Line, about: _About) -> str:
     return f"{unclear}: {low:.0%} to {high:.0%} as sharply as the median judge"
 
 
-def _unrated(line: Line, _: _About) -> str:
-    return f"all judges have equal weight; {_answers(line)}"
-
-
-def _too_few(line: Line, _: _About) -> str:
-    return f"{_answers(line)} in all, fewer than {FEW_ANSWERS} by each judge: they count with average weight"
-
-
-def _unbounded(line: Line, _: _About) -> str:
-    return f"none of its {_answers(line)} contradicts the ranking"
-
-
 # what a verdict rests on, in a sentence without a full stop, by its kind
 REASONS: Mapping[str, Callable[[Line, _About], str]] = {
     panel.FINE: _fine,
     panel.NOISY: _noisy,
     panel.BY_POSITION: _by_position,
-    panel.BY_EFFECT: _by_effect,
-    panel.RANDOM: _random,
+    panel.BY_EFFECT: lambda line, about: by_judge.reason(about.effects, line["judge"], about.level),
+    panel.RANDOM: lambda _, __: "its answers do not follow the ranking, so they have little or no weight",
     panel.CONTRARY: _contrary,
     panel.COPY: _same,
     panel.UNSURE: _unsure,
-    panel.UNRATED: _unrated,
-    panel.TOO_FEW: _too_few,
-    panel.UNBOUNDED: _unbounded,
+    panel.UNRATED: lambda line, _: f"all judges have equal weight; {_answers(line)}",
+    panel.TOO_FEW: lambda line, _: (
+        f"{_answers(line)} in all, fewer than {FEW_ANSWERS} by each judge: they count with average weight"
+    ),
+    panel.UNBOUNDED: lambda line, _: f"none of its {_answers(line)} contradicts the ranking",
 }

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from judgerank.data import QUESTION
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES
 from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import LEFT_OUT
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, noun, shortened
-from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import plural, sampled
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.fits.result import Fit
@@ -271,7 +271,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     warnings += [*ranking.judgments.warnings, *unread(ranking)]
     if any(DISAGREE in note for note in ranking.remarks):
         warnings.append("The ranking changes a lot if all judges count equally (see the notes).")
-    if not ranking.clustered or ranking.fit.flips is not None or ranking.sampled_by == JUDGMENT:
+    if not ranking.clustered or ranking.fit.errors.flips is not None or ranking.sampled_by == JUDGMENT:
         warnings.append(_on_dependence(ranking))
     return warnings
 
@@ -318,8 +318,8 @@ def _on_dependence(ranking: Record) -> str:
             "No questions are named, so each judgment is taken by itself. If several are of the same item, or "
             "judges copy each other, the intervals are too narrow (--column question=NAME names the questions)."
         )
-    if ranking.fit.flips is not None:
-        narrow = " The intervals of scores may be too narrow." if not ranking.fit.is_robust else ""
+    if ranking.fit.errors.flips is not None:
+        narrow = " The intervals of scores may be too narrow." if not ranking.fit._is_robust else ""
         few = sampled(ranking.fit) if clusters else counted(ranking.judgments.n_questions, "question")
         units = " and ".join(map(plural, clusters.names if clusters else (QUESTION,)))
         return (

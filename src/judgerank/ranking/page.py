@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data import QUESTION
+from judgerank.data.frames import MOST_STRENGTHS
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import MOST_TIED, in_stages, sizes_of_rankings
-from judgerank.data.strengths import MOST_STRENGTHS
-from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, plural, sampled
 from judgerank.fits.presentation import win_probability
 from judgerank.fits.result import Fit
@@ -146,8 +146,8 @@ METHOD_OF_SCORES = (
 
 def _fit_of(fitted: Fit, judgments: Judgments) -> str:
     spread = "Intervals treat comparisons as independent (inverse expected information)."
-    if fitted.sizes is not None:
-        return METHOD_OF_SCORES.format(counted(fitted.sizes.n_tasks, "task"))
+    if fitted.errors.sizes is not None:
+        return METHOD_OF_SCORES.format(counted(fitted.errors.sizes.n_tasks, "task"))
     if fitted.effects is not None:
         spread = (
             "Every answer has a quality of its own, shared by all judges of its question: a normal random effect "
@@ -155,9 +155,9 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "observed information of that likelihood, and probabilities are for a question drawn at random. Pairs "
             "are also tested by the residuals of each question."
         )
-    elif fitted.flips is not None:
+    elif fitted.errors.flips is not None:
         units = " and ".join(map(plural, fitted.clusters.names if fitted.clusters else (QUESTION,)))
-        if fitted.is_robust:
+        if fitted._is_robust:
             spread = (
                 f"Intervals of scores and win rates allow for dependence within {units} (sandwich covariance)."
             )
@@ -172,7 +172,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             else f"Intervals allow for dependence within each of the {sampled(fitted)} (sandwich covariance"
             f"{', two ways' if fitted.clusters.are_crossed else ''})."
         )
-    elif fitted.is_robust:
+    elif fitted._is_robust:
         n_questions = judgments.n_questions
         part = f", computed from {MOST_QUESTIONS:,} of them" if n_questions > MOST_QUESTIONS else ""
         spread = (
@@ -420,7 +420,7 @@ def _next(plan: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
 
 def _next_told(ranking: Record) -> str:
     plan = ranking.tables["next"]
-    if ranking.fit.sizes is not None:
+    if ranking.fit.errors.sizes is not None:
         return "Score all models on more tasks. How many separate two models: judgerank plan."
     if plan.empty and not ranking.tables["leaderboard"]["low"].isna().all():
         return f"No judge is left to ask: each {NOBODY}. Add other judges."

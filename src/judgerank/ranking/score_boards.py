@@ -46,15 +46,19 @@ def lead(fitted: Fit, sizes: ScoreSizes, first: str, second: str, level: float) 
 
 def lead_of(fitted: Fit) -> float | None:
     """The lead of the first over the second, allowing for its having been picked; None of votes and few models."""
-    return None if fitted.sizes is None else corrected_lead(fitted.sizes.scores, fitted.sizes.covariance)
+    return (
+        None
+        if fitted.errors.sizes is None
+        else corrected_lead(fitted.errors.sizes.scores, fitted.errors.sizes.covariance)
+    )
 
 
 def on_selection(fitted: Fit, first: str) -> str:
     """A sentence on that lead; empty if it is not known."""
     corrected = lead_of(fitted)
-    if fitted.sizes is None or corrected is None or np.ptp(np.sort(fitted.sizes.scores)[-2:]) == 0:
+    if fitted.errors.sizes is None or corrected is None or np.ptp(np.sort(fitted.errors.sizes.scores)[-2:]) == 0:
         return ""
-    what = f"is about {number(fitted.sizes, corrected)}" if corrected > 0 else "may be nothing"
+    what = f"is about {number(fitted.errors.sizes, corrected)}" if corrected > 0 else "may be nothing"
     return f"{first} was picked for its score, which overstates its lead: shrunk for that, it {what}."
 
 

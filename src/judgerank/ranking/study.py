@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
@@ -28,7 +28,6 @@ from judgerank.fits.taste_test import TasteTest, taste_test
 from judgerank.inference.clusters import JUDGMENT, RANKING, Clusters, crossing
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Model
-from judgerank.model.streams import generator
 from judgerank.ranking.choices import (
     CLUSTERS,
     EFFECTS,
@@ -267,12 +266,12 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
             departures.append(f"{_left_out(settings)}: the fit with them has no intervals.")
         independent = reported = member_alone
     if all_ties(judgments.comparisons):  # their errors are those of shrinkage alone
-        n = len(judgments.comparisons.models) + int(reported.free.sum())
-        reported = replace(reported, robust=np.full((n, n), np.nan), meat=None)
+        n = len(judgments.comparisons.models) + int(reported._free.sum())
+        reported = reported._with_errors(robust=np.full((n, n), np.nan), meat=None)
     tastes = _taste_test(independent, reported, judgments, settings)
     if tastes is not None and tastes.found and settings.whose == LIKE_THESE:
-        reported = reported.for_judges_like_these(tastes.spread)
-    elif settings.whose == THIS_PANEL and reported.speaks_of_judges_like_these:  # by a block
+        reported = reported._for_judges_like_these(tastes.spread)
+    elif settings.whose == THIS_PANEL and reported._speaks_of_judges_like_these:  # by a block
         reported = reported.for_this_panel()
     fits = reported, independent, member_alone, requested
     return Component(judgments, settings, *fits, tuple(departures), tastes)
@@ -306,7 +305,7 @@ def _taste_test(independent: Fit, reported: Fit, judgments: Judgments, settings:
 
 def _behind(fitted: Fit, judgments: Judgments, settings: Settings) -> tuple[Fit, Comparisons, IntArray | None]:
     """A fit, the comparisons behind it, and their questions where errors are by question."""
-    question = fitted.require_question() if clusters(judgments, settings) else None
+    question = fitted._require_question() if clusters(judgments, settings) else None
     return fitted, judgments.comparisons if fitted.raw is None else fitted.raw, question
 
 
@@ -372,8 +371,8 @@ def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
         return fitted
     if units is not None:
         return by_clusters(fitted, units, fitted.raw)
-    question = fitted.require_question()  # of these comparisons, whose judge ids may be merged
-    if fitted.effects is not None and questions_of(fitted, fitted.require_raw(), question).enough:
+    question = fitted._require_question()  # of these comparisons, whose judge ids may be merged
+    if fitted.effects is not None and questions_of(fitted, fitted._require_raw(), question).enough:
         return fitted
     return by_question(fitted, fitted.raw, question)
 

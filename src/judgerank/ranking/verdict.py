@@ -21,7 +21,7 @@ from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
-from judgerank.order.cycles import shortest_cycle
+from judgerank.order.head_to_head import shortest_cycle
 from judgerank.ranking import score_boards
 from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Record, Settings
 from judgerank.ranking.components import links_between
@@ -243,7 +243,7 @@ def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless:
 
 def _lacking(ranking: Record) -> str:
     """Of what there is too little where nothing is claimed: judges, if these alone would order some models."""
-    panel_fit = ranking.fit.panel
+    panel_fit = ranking.fit.errors.panel
     if panel_fit is None:
         return "data"
     return "judges" if pairs(panel_fit, ranking.settings.level)["separated"].any() else "data"
@@ -270,12 +270,12 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     text = (
         f"{text}: {how}. {range_} ({level} for {_whose(ranking)}, jointly for all {'its ' * bool(where)}models)."
     )
-    if ranking.fit.tastes:
+    if ranking.fit.errors.tastes:
         text = (
             f"{text} The judges seem to differ in taste, so this and all intervals allow for which judges were "
             "asked (--whose this_panel does not)."
         )
-    if ranking.fit.sizes is not None:
+    if ranking.fit.errors.sizes is not None:
         text = " ".join(filter(None, [text, score_boards.on_selection(ranking.fit, name)]))
     text = " ".join([text, *_on_favourites(ranking)])
     if not (claims.contenders and claims.has_any):
@@ -295,7 +295,7 @@ def _on_favourites(ranking: Record) -> list[str]:
 
 def _whose(ranking: Record) -> str:
     """Whose opinion the claims are, to follow "for"."""
-    if ranking.fit.sizes is not None:
+    if ranking.fit.errors.sizes is not None:
         return "tasks like these"
     if ranking.whose == LIKE_THESE:
         return "judges like these"
@@ -306,9 +306,9 @@ def _whose(ranking: Record) -> str:
 
 def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     """How often the first model is preferred to the second, as counted and as fitted, or how far it is ahead."""
-    if ranking.fit.sizes is not None:
+    if ranking.fit.errors.sizes is not None:
         names = best["model"], second["model"]
-        return score_boards.lead(ranking.fit, ranking.fit.sizes, *names, ranking.settings.level)
+        return score_boards.lead(ranking.fit, ranking.fit.errors.sizes, *names, ranking.settings.level)
     lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
     chance = f"{float(win_probability(ranking.fit, np.array(lead), middle)):.0%}"
     name, rival = best["model"], second["model"]
@@ -327,8 +327,8 @@ def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
     """A sentence on what would change who leads; empty where that is known of another fit alone."""
     if board["score"].iloc[0] - board["score"].iloc[1] < LEVEL_SCORES:
         return f"{board['model'].iloc[0]} and {board['model'].iloc[1]} have the same score: neither is ahead."
-    if ranking.fit.sizes is not None:
-        return score_boards.change(ranking.fit, ranking.fit.sizes)
+    if ranking.fit.errors.sizes is not None:
+        return score_boards.change(ranking.fit, ranking.fit.errors.sizes)
     fragility = next(
         (remark.removeprefix(FRAGILITY) for remark in ranking.remarks if remark.startswith(FRAGILITY)), ""
     )
@@ -358,9 +358,9 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     first, second = claims.undecided
     if {first, second} <= {*shortest_cycle(ranking.fit, ranking.settings.level)}:
         return PAIR_BY_PAIR
-    if ranking.fit.sizes is not None:
+    if ranking.fit.errors.sizes is not None:
         alpha = (1 - ranking.settings.level) / max(int(np.triu(~claims.better, 1).sum()), 1)
-        return score_boards.advice(ranking.fit, ranking.fit.sizes, first, second, alpha)
+        return score_boards.advice(ranking.fit, ranking.fit.errors.sizes, first, second, alpha)
     few = too_few(ranking.fit)
     if few:
         unknown = few.too_few_to_tell("how many comparisons that takes")
@@ -405,8 +405,8 @@ def _by_whom(asked: list[str], judges: list[str]) -> str:
 
 def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     frame, c = ranking.judgments.frame, ranking.judgments.comparisons
-    if ranking.fit.sizes is not None:
-        return score_boards.facts(ranking.fit.sizes, len(c.models), ranking.judgments.n_judges)
+    if ranking.fit.errors.sizes is not None:
+        return score_boards.facts(ranking.fit.errors.sizes, len(c.models), ranking.judgments.n_judges)
     compared = noun(round(c.n_comparisons), "judgment" if c.stages is None else "comparison")
     models = sum(len(fitted.scores) for fitted in ranking.fits)
     facts = [
@@ -435,7 +435,7 @@ def reading_lines(ranking: Record) -> list[str]:
     """How records were read and scores compared, without what is warned of, and how many votes do not count."""
     judgments = ranking.judgments
     read = [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
-    how = [] if ranking.fit.sizes is None else [score_boards.remark(ranking.fit.sizes)]
+    how = [] if ranking.fit.errors.sizes is None else [score_boards.remark(ranking.fit.errors.sizes)]
     return [*read, *how, *ranking.recusal.on_left_out()]
 
 

@@ -17,9 +17,9 @@ from zipfile import BadZipFile, ZipFile
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.modules import needed
 from judgerank.reading.contents import PART, Content
 from judgerank.reading.decompress import require_within
-from judgerank.writing.extras import needed
 
 if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook

@@ -16,7 +16,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from zlib import crc32
 
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.writing.extras import needed
+from judgerank.data.modules import needed
 
 GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
 BZIP2_NEXT = (b"1AY&SY", b"\x17rE8P\x90")  # after BZh and a digit; a column may be called BZh...

@@ -17,13 +17,13 @@ from zipfile import BadZipFile, ZipFile
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.data.modules import needed
 from judgerank.reading.confined import confined
 from judgerank.reading.contents import Content, split
 from judgerank.reading.databases import SQLITE, from_database, from_sheet, squared
 from judgerank.reading.decompress import MACOS, ZIP, Archive, inflated, require_cells_within, require_within
 from judgerank.reading.hub import Address, about, is_hub, load_rows, sha256
 from judgerank.reading.tabular import records_in
-from judgerank.writing.extras import needed
 from judgerank.writing.sidecars import STDIN
 
 COMPRESSED = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".zip")

@@ -12,11 +12,10 @@ import pandas as pd
 from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.frames import ITSELF, NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
+from judgerank.data.frames import ITSELF, NO_QUESTION, OUTCOMES, STRENGTH, codes, counts, finite, standardised_log
 from judgerank.data.judgments import ITEM, Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import BEGINS, in_stages, with_stages
-from judgerank.data.strengths import STRENGTH
 from judgerank.reading.file_formats import bare_name
 from judgerank.reading.files import named
 from judgerank.reading.layouts import Layout, Table, recognised

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
-from judgerank.writing.extras import needed
+from judgerank.data.modules import needed
 
 if TYPE_CHECKING:
     import pyarrow

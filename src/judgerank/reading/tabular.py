@@ -10,10 +10,10 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import shortened
+from judgerank.data.modules import needed
 from judgerank.reading.contents import COLUMNS, PART
 from judgerank.reading.layouts.score_tables import ASKED
 from judgerank.reading.layouts.texts import plain
-from judgerank.writing.extras import needed
 
 
 @runtime_checkable

@@ -125,7 +125,7 @@ def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Toget
         If these are not the comparisons that were fitted, or questions are not as many.
     """
     c = fitted.model.observed(comparisons)
-    fitted.require_fitted(c.models, c.judges, c.n_comparisons)
+    fitted._require_fitted(c.models, c.judges, c.n_comparisons)
     if len(question) != len(c):
         raise DataError(f"{len(c)} comparisons and {len(question)} questions: one question each is needed")
     rows = Residuals.of(c, fitted.model, fitted.solution.parameters)
@@ -376,13 +376,13 @@ def _information_without(fitted: Fit, comparisons: Comparisons, question: IntArr
     at, group = fitted.solution.parameters, groups_of(question)
     try:
         gradients = cluster_gradients(fitted.model.observed(comparisons), fitted.model, at, group)
-        steps = gradients[:, fitted.chosen] @ fitted._inverse("observed")
+        steps = gradients[:, fitted._chosen] @ fitted._inverse("observed")
     except (NoIntervalError, DataError):  # of one group, or where a judge runs off: as it is
         return np.tile(information_by_judge(fitted, at), (int(group.max()) + 1, 1))
     information, n = [], len(at.scores)
     for step in steps:
-        shift = np.zeros(len(fitted.chosen))
-        shift[fitted.chosen] = step
+        shift = np.zeros(len(fitted._chosen))
+        shift[fitted._chosen] = step
         judges = at.judges - shift[n : n + at.judges.size].reshape(at.judges.shape)
         information.append(information_by_judge(fitted, Parameters(at.scores - shift[:n], judges)))
     return np.array(information)

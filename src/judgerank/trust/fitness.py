@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import FloatArray, IntArray, generator
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import FEW_JUDGES, Comparisons
 from judgerank.data.errors import NoIntervalError
@@ -31,7 +31,6 @@ from judgerank.data.listing import counted, listed, p_of
 from judgerank.fits.result import Fit
 from judgerank.fits.taste_test import TasteTest
 from judgerank.model.law import Law, levels_at, outcomes
-from judgerank.model.streams import generator
 from judgerank.trust.flipped_residuals import DRAWS, FlippedResiduals, Sums
 
 # Questions whose answers contradict the ranking, beyond what chance and the usual spread of answers explain.

@@ -73,7 +73,7 @@ class FlippedResiduals:
         rows = fitted.model.observed(rows)
         question_index = np.arange(len(rows)) if question is None else np.unique(question, return_inverse=True)[1]
         terms = row_by_row(rows, fitted.model, fitted.solution.parameters)
-        jacobian = expected_answers(terms).tocsr()[:, fitted.chosen]
+        jacobian = expected_answers(terms).tocsr()[:, fitted._chosen]
         residual = _without_shrinkage(fitted, rows, terms)
         return cls(rows, question_index, terms, jacobian, fitted.covariance, residual)
 

@@ -154,7 +154,7 @@ class Influence:
 
     def __init__(self, fitted: Fit, comparisons: Comparisons) -> None:
         self._cells = comparisons
-        self._chosen, self._inverse = fitted.chosen, fitted._inverse("observed")
+        self._chosen, self._inverse = fitted._chosen, fitted._inverse("observed")
         self._here = row_by_row(comparisons, fitted.model, fitted.solution.parameters)
 
     @cached_property
@@ -303,7 +303,7 @@ class Part:
         cells, model = self.whole.cells_of(left), self.fitted.model
         before = self.fitted.comparisons
         same = cells.models == before.models and cells.judges == before.judges
-        by_one_climb = isinstance(self.fitted.settings, Newton) and not self.fitted.at_mean.any()
+        by_one_climb = isinstance(self.fitted.settings, Newton) and not self.fitted._at_mean.any()
         if not by_one_climb or not model.judge_blocks or not same:
             return self.without(left)
         solution = climb(cells, model, ONE_STEP, self.fitted.solution.parameters)
@@ -381,7 +381,7 @@ def whole_part(
         If these are not the comparisons that were fitted, or rows hold both wins and losses.
     """
     comparisons = fitted.model.observed(comparisons)
-    fitted.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
+    fitted._require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
     if not np.isin(comparisons.outcome[comparisons.count > 1], (0.0, 0.5, 1.0)).all():
         raise DataError("this takes the judgments themselves, and some of these rows are means of several")
     return Part(Whole(comparisons, question, level), np.array(comparisons.count, float), fitted)

@@ -20,10 +20,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.listing import counted, p_of
-from judgerank.model.streams import generator
 from judgerank.order.claims import holm, significant
 
 PERMUTATIONS, MOST = 4999, 40_000_000  # of a judge, and exchanged answers in all of them

@@ -41,7 +41,7 @@ def vote_page(questions: Questions, items: Sequence[Task], voter: str = "", prom
             "question": _turns(questions.text[item.question_id]),
             "first": _turns(questions.answers[item.question_id][item.first]),
             "second": _turns(questions.answers[item.question_id][item.second]),
-            "key": _encoded([item.question_id, item.first, item.second]),
+            "key": base64.b64encode(json.dumps([item.question_id, item.first, item.second]).encode()).decode(),
         }
         for item in items
     ]
@@ -59,10 +59,6 @@ def vote_page(questions: Questions, items: Sequence[Task], voter: str = "", prom
 
 def _turns(text: Text) -> list[str]:
     return [text] if isinstance(text, str) else list(text)
-
-
-def _encoded(names: list[str]) -> str:
-    return base64.b64encode(json.dumps(names).encode()).decode()
 
 
 # Which two answers a person compares, in which order.

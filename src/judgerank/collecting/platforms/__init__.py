@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from judgerank.data.errors import ConfigError
-from judgerank.data.modules import names_in
+from judgerank.data.modules import names_in, needed
 from judgerank.reading.answers.found import Found
-from judgerank.writing.extras import needed
 
 HELPERS = ("session", "as_text")
 PART = "::"  # between a data set and one experiment on it

@@ -39,6 +39,7 @@ TOGETHER = {
     ),
     "judge_notes": ("contrary_judges", "near_copies", "changed_judges"),
     "leaderboards": ("leaderboard", "differences", "categories", "adjusted", "failures"),
+    "panel": ("repeated_requests",),
 }
 REQUIRED = OF_COMPONENT[:4]  # whose tables are the ranking itself
 CLOSING = ("categories", "failures")  # of the set
@@ -83,7 +84,7 @@ def found_in_component(component: Component, names: tuple[str, ...], report: Rep
 def _run_all(names: tuple[str, ...], function: str, about: Ranked | Component, report: Report) -> list[Finding]:
     components = [about] if isinstance(about, Component) else about.components
     left_out: tuple[str, ...] = ()
-    if all(component.reported.sizes is not None for component in components):
+    if all(component.reported.errors.sizes is not None for component in components):
         left_out = OF_JUDGMENTS
     elif isinstance(about, Component) and about.comparisons.stages is not None:
         left_out = OF_PAIRS

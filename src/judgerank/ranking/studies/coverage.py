@@ -7,13 +7,13 @@ from math import ceil, comb, log2
 
 import numpy as np
 
+from judgerank.data import QUESTION, UNITS
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import LEFT_OUT, OUTCOMES
 from judgerank.data.listing import LISTED, counted, listed
 from judgerank.data.rankings import sizes_of_rankings
-from judgerank.data.units import QUESTION, UNITS
 from judgerank.fits.errors_by_question import (
     MOST_QUESTIONS,
     Questions,
@@ -148,10 +148,10 @@ def few_questions(component: Component) -> Finding:
     if not component.has_intervals or (reported.clusters is None and not by_question):
         return Finding()
     if reported.clusters is not None:
-        questions = units_of(reported, reported.require_raw(), reported.clusters)
+        questions = units_of(reported, reported._require_raw(), reported.clusters)
     else:
-        questions = questions_of(reported, reported.require_raw(), reported.require_question())
-    independent = not reported.is_robust
+        questions = questions_of(reported, reported._require_raw(), reported._require_question())
+    independent = not reported._is_robust
     return Finding(
         [] if questions.enough else on_questions(questions, len(reported.scores), settings.level, independent)
     )
@@ -186,14 +186,14 @@ def other_units(component: Component) -> Finding:
     """A remark for each such column that is there and was not named."""
     reported = component.reported
     large = len(component.comparisons) > MOST_ROWS
-    if large or not component.has_intervals or reported.effects is not None or reported.robust is None:
+    if large or not component.has_intervals or reported.effects is not None or reported.errors.robust is None:
         return Finding()
     named = () if reported.clusters is None else reported.clusters.names
     own: tuple[float, int] | None = None
     remarks = []
     for name in UNITS:
         label = None if name in named else component.judgments.unit_if_known(name)
-        if label is None or not 1 < number_of(label) < (reported.n_clusters or 0):
+        if label is None or not 1 < number_of(label) < (reported.errors.n_clusters or 0):
             continue
         try:
             fitted = by_clusters(component.independent, Clusters((name,), (label,)), component.independent.raw)
@@ -316,11 +316,11 @@ def _on_errors(component: Component) -> Iterator[str]:
     reported = component.reported
     clusters = reported.clusters
     by_question = clusters is None and reported.question is not None
-    if reported.n_clusters is None or reported.effects is not None or not (clusters or by_question):
+    if reported.errors.n_clusters is None or reported.effects is not None or not (clusters or by_question):
         return
-    if reported.n_clusters > MOST_QUESTIONS and not (clusters and clusters.are_crossed):
+    if reported.errors.n_clusters > MOST_QUESTIONS and not (clusters and clusters.are_crossed):
         unit = clusters.names[0] if clusters else QUESTION
-        of_all = number_and_unit(reported.n_clusters, unit)
+        of_all = number_and_unit(reported.errors.n_clusters, unit)
         yield f"Standard errors by {unit} come from {MOST_QUESTIONS:,} of {of_all}, drawn at random."
 
 

@@ -15,7 +15,7 @@ from judgerank.engine.solution import Status
 from judgerank.fits.result import Fit
 from judgerank.inference.uncertainty import MOST_PARAMETERS
 from judgerank.model.block import Need
-from judgerank.order.cycles import shortest_cycle
+from judgerank.order.head_to_head import shortest_cycle
 from judgerank.order.scale import reported_covariance, scale_of, standardised
 from judgerank.ranking.choices import EXACT, SHRUNK
 from judgerank.ranking.study import Component, Finding, Ranked, clusters, is_usable
@@ -61,7 +61,7 @@ def on_fit(fitted: Fit) -> list[str]:
             f"{sided}, so a parameter grows without limit. {held} Ask that judge to compare close models, or use "
             "--model btl."
         )
-    if fitted.has_many_parameters:
+    if fitted._has_many_parameters:
         remarks.append(
             f"No intervals: {len(fitted.scores):,} models and {len(fitted.comparisons.judges):,} judges have more "
             f"than the {MOST_PARAMETERS:,} parameters for which a covariance is computed."
@@ -263,7 +263,7 @@ def goodness_of_fit(component: Component) -> Finding:
     fitted = component.independent if component.independent.effects is None else component.member
     rows = component.judgments.comparisons if fitted.raw is None else fitted.raw
     by_question = clusters(component.judgments, component.settings)
-    question = fitted.require_question() if by_question else None
+    question = fitted._require_question() if by_question else None
     names = component.judgments.question_ids if by_question else ()
     tests = fitness_if_quick(fitted, rows, question, component.settings.level, names, component.tastes)
     if tests is None:

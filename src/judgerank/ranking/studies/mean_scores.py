@@ -8,7 +8,7 @@ from judgerank.ranking.study import Component, Finding
 
 def of_component(component: Component) -> Finding:
     """The table ``mean_scores``, and a remark on how scores were compared."""
-    sizes = component.reported.sizes
+    sizes = component.reported.errors.sizes
     if sizes is None:
         return Finding()
     table = score_boards.table(component.reported, sizes, component.settings.level)

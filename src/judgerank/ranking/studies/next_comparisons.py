@@ -48,7 +48,7 @@ MOST = 10_000_000  # comparisons of a pair beyond which it is not said to be sep
 def of_component(component: Component) -> Finding:
     """The table ``next``: what to collect next; no rows where scores are compared by their sizes."""
     chosen, reported = component.settings, component.reported
-    if reported.sizes is not None:
+    if reported.errors.sizes is not None:
         return Finding(tables={"next": pd.DataFrame(columns=COLUMNS)})
     suspects = one_sided_judges(component.judgments.comparisons, component.member.model)
     allowed = may_judge(reported, table_of(component), chosen, suspects)
@@ -195,7 +195,7 @@ def cost_of_pair(
 
 def tastes_matter(result: Fit) -> bool:
     """Whether the fit speaks of judges like these, whose tastes differ: only more judges narrow that."""
-    return result.speaks_of_judges_like_these
+    return result._speaks_of_judges_like_these
 
 
 def to_separate(
@@ -266,7 +266,7 @@ def variance_after(v: FloatArray, bread: FloatArray, x: FloatArray, c: FloatArra
 @remembered
 def _bread(result: Fit) -> FloatArray:
     """The inverse information by which the next fit will weigh comparisons; its covariance but for a sandwich."""
-    sandwich = result.robust is not None and result.effects is None and not result.of_panel
+    sandwich = result.errors.robust is not None and result.effects is None and not result.errors.of_panel
     return result.dispersion * result._inverse("observed") if sandwich else result.covariance
 
 

@@ -22,9 +22,9 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.order.scale import reported_log_errors, scale_of
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.studies.by_judge import BEGINNINGS, LEAST, effects_of, problem
-from judgerank.ranking.studies.repeated_requests import with_retest
 from judgerank.ranking.study import Component, Finding
 from judgerank.reading.from_tables import of_records
+from judgerank.trust.repeats import RELIABILITY, Repeats, repeats_of
 
 FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random", "unclear"
 CONTRARY, UNRATED, UNBOUNDED = "contrary", "not assessed", "always agrees"
@@ -412,7 +412,7 @@ def judges(
         rows = None
     for block in fitted.model.blocks[fitted.model.free_rows]:
         name = block.shown
-        frame[name] = fitted.of_judges(block)
+        frame[name] = fitted._of_judges(block)
         ends = None if rows is None else rows[rows["parameter"] == name]
         for end in ("low", "high"):
             frame[f"{end}_{name}"] = np.nan if ends is None else ends[end]
@@ -423,3 +423,47 @@ def judges(
             frame.loc[frame["verdict"] == TOO_FEW, ["low_discrimination", "high_discrimination"]] = np.nan
         frame = frame.sort_values("discrimination", ascending=False, kind="stable")
     return frame.rename_axis("judge").reset_index()
+
+
+# Requests that were asked more than once: how often judges change their answer, and what repeats buy.
+
+# columns of the table of judges, by the name that they have in the table of repeats
+OF_JUDGES = {"flip_rate": "flip_rate", "low": "low_flip_rate", "high": "high_flip_rate"}
+OF_JUDGES |= dict(zip(RELIABILITY, ("reliability", "low_reliability", "high_reliability"), strict=True))
+DISATTENUATED = "disattenuated"
+
+
+def repeated_requests(component: Component) -> Finding:
+    """The table ``repeats`` and a remark, where questions are known and something was asked twice."""
+    repeats = repeats_in(component)
+    return Finding() if repeats is None else Finding([" ".join(repeats.sentences())], {"repeats": repeats.table})
+
+
+@remembered
+def repeats_in(component: Component) -> Repeats | None:
+    """What repeated requests tell; None where questions are not known or nothing was asked twice."""
+    if "question_id" not in component.judgments.frame or component.comparisons.stages is not None:
+        return None
+    judgments = component.sample
+    level, item = component.settings.level, judgments.item
+    return repeats_of(component.member, judgments.comparisons, judgments.question, level, item)
+
+
+def with_retest(judges: pd.DataFrame, component: Component) -> pd.DataFrame:
+    """The table of judges with what repeated requests say of each, where there are any.
+
+    ``flip_rate`` and ``reliability`` with their intervals, and ``disattenuated``: the discrimination that a judge
+    would have if its noise were averaged out. It is left out where the reliability may be zero. A judge's share of
+    the information does not grow by answers to the same request but by what these add.
+    """
+    repeats = repeats_in(component)
+    if repeats is None:
+        return judges
+    retest = repeats.table.set_index("judge")[list(OF_JUDGES)].rename(columns=OF_JUDGES)
+    judges = judges.join(retest, on="judge")
+    worth = judges["judge"].map(repeats.worth_of_answers(judges.set_index("judge")["comparisons"])).fillna(1.0)
+    judges["information"] *= worth / (worth * judges["information"]).sum()
+    if "discrimination" in judges:
+        reliability = judges["reliability"].where(judges["low_reliability"] > 0)
+        judges[DISATTENUATED] = judges["discrimination"] / np.sqrt(reliability)
+    return judges

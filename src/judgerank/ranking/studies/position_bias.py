@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import chdtrc
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoIntervalError, NotIdentifiedError
 from judgerank.data.listing import listed, p_of
@@ -22,7 +22,6 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.block import Need
 from judgerank.model.members import MODELS, Model
-from judgerank.model.streams import generator
 from judgerank.ranking.studies import panel
 from judgerank.ranking.study import Component, Finding, clusters
 from judgerank.trust.fitness import MOST_PARAMETERS, MOST_ROWS
@@ -73,13 +72,13 @@ def _clustered(component: Component) -> Clustered | None:
     large = len(rows) > MOST_ROWS or component.member.n_parameters > MOST_PARAMETERS
     if large or rows.stages is not None or not _recurring(component):
         return None
-    return rows, component.requested.require_question()
+    return rows, component.requested._require_question()
 
 
 def _recurring(component: Component) -> bool:
     """Whether questions are known, to be allowed for, and some have several judgments."""
     has_clusters = clusters(component.judgments, component.settings)
-    return has_clusters and number_of(component.requested.require_question()) < len(component.comparisons)
+    return has_clusters and number_of(component.requested._require_question()) < len(component.comparisons)
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ def _by_covariance(larger: Fit) -> tuple[str, float, float, int] | None:
     if not larger.converged:
         return None
     row = larger.model.row("position")
-    start = len(larger.scores) + int(larger.free[:row].sum())
+    start = len(larger.scores) + int(larger._free[:row].sum())
     b = larger.position.to_numpy()
     mine = slice(start, start + len(b))
     statistic = float(b @ np.linalg.solve(larger.covariance[mine, mine], b))

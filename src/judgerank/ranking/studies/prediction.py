@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import split
 from judgerank.data.errors import JudgerankError
@@ -31,7 +31,6 @@ from judgerank.fits.heldout import choice_losses, losses_with_ties
 from judgerank.fits.result import Fit
 from judgerank.model.block import Need, unmet
 from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
-from judgerank.model.streams import generator
 from judgerank.ranking.choices import EXACT, identified
 from judgerank.ranking.studies.estimation import on_trust
 from judgerank.ranking.study import Finding, Ranked

@@ -56,7 +56,7 @@ def rival(fitted: Fit) -> Rival | None:
     None if all of these give the same ranking, or the fit is not an exact maximum with free discriminations.
     """
     model, cells, settings = fitted.model, fitted.comparisons, fitted.settings
-    if not isinstance(settings, newton.Newton) or not model.weighs_judges or fitted.at_mean.any():
+    if not isinstance(settings, newton.Newton) or not model.weighs_judges or fitted._at_mean.any():
         return None
     bounds, (cells, size) = search.BOX | {"slope": settings.slope_bound}, in_units(cells)
     starts = search.worth_climbing(cells, model, search.rough_ends(cells, model, bounds), within=np.inf)

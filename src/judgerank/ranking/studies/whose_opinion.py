@@ -106,8 +106,8 @@ def _opinion(component: Component) -> Finding:
     is_fitted = any(block.name == TASTE for block in reported.blocks)
     if not component.has_intervals or not (is_fitted or component.tastes is not None):
         return Finding()
-    if not reported.speaks_of_judges_like_these:
-        has_both = is_fitted and not reported.of_panel
+    if not reported._speaks_of_judges_like_these:
+        has_both = is_fitted and not reported.errors.of_panel
         return Finding([_on_this_panel(component)], {NAME: both_intervals(reported, level)} if has_both else {})
     table = both_intervals(reported, level)
     return Finding([_on_both(component, table)], {NAME: table})

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.data.frames import ITSELF, LARGEST_COUNT, UNPARSED
-from judgerank.data.strengths import STRENGTH
+from judgerank.data.frames import ITSELF, LARGEST_COUNT, STRENGTH, UNPARSED
 from judgerank.reading.files import Files, named
 from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.large.sources import Engine, Source, sources_of, table, unexpected

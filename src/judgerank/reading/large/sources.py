@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.frames import COLUMNS as PUBLISHED
+from judgerank.data.modules import needed
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.decompress import GZIP, ZSTD
 from judgerank.reading.file_formats import READERS, absent, delimiter_of, form_of
 from judgerank.reading.files import Files, labels_of, named, paths_of
 from judgerank.reading.layouts.table import COUNTS, OF_SCORES
-from judgerank.writing.extras import needed
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

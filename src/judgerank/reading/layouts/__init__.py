@@ -26,7 +26,7 @@ from judgerank.reading.layouts.wide_scores import BY_KEY, refuse_wide_scores
 from judgerank.reading.layouts.words import winner_by_name
 
 FIRST = (
-    *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo", "variants"),
+    *("tables", "games", "preferences", "runs", "sample_scores", "promptfoo", "variants"),
     *("score_tables", "wide_scores", "unordered", "human_beside", "ranked", "by_recipe"),
 )
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import DataError
-from judgerank.data.strengths import MOST_STRENGTHS, STRENGTH, strength_by_side
+from judgerank.data.frames import MOST_STRENGTHS, STRENGTH, strength_by_side
 from judgerank.reading.layouts.words import are_signed, degrees, normal, number, of_verdict, word
 
 BOTH_BAD = "both_bad"

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data import UNITS
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import codes, question_name
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import listed
-from judgerank.data.units import UNITS
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts.texts import plain, texts_in
 from judgerank.reading.layouts.words import KINDS, word

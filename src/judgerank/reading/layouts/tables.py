@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.data.frames import UNHEARD, UNPARSED
+from judgerank.data.frames import STRENGTH, UNHEARD, UNPARSED
 from judgerank.data.listing import listed, noun, shortened
-from judgerank.data.strengths import STRENGTH
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.guards import still_counted

@@ -13,8 +13,8 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.frames import MOST_STRENGTHS
 from judgerank.data.listing import LONGEST, shortened
-from judgerank.data.strengths import MOST_STRENGTHS
 from judgerank.reading.contents import MEANINGS
 from judgerank.reading.layouts.texts import plain
 
