@@ -41,7 +41,7 @@ RANKED = rank(long())
 
 
 def test_a_pair_of_a_complete_table_has_its_paired_t_test():
-    pairs, unit = RANKED.pairs, RANKED.fit.sizes.unit
+    pairs, unit = RANKED.pairs, RANKED.fit.errors.sizes.unit
     assert pairs["test"].isin(["paired_t", "implied"]).all()
     expected = [
         ttest_rel(SCORES.loc[a], SCORES.loc[b]) for a, b in zip(pairs["first"], pairs["second"], strict=True)
@@ -59,7 +59,7 @@ def test_all_that_is_ranked_follows_the_means():
     board, table = RANKED.leaderboard, RANKED.tables["mean_scores"].set_index("model")
     assert list(RANKED) == list(means.index) == list(RANKED.fit.ranks.sort_values().index)
     assert np.allclose(table["above_mean"], means - means.mean())
-    assert np.allclose(board.set_index("model")["score"], RANKED.fit.sizes.unit * table["above_mean"])
+    assert np.allclose(board.set_index("model")["score"], RANKED.fit.errors.sizes.unit * table["above_mean"])
     assert np.allclose(board["above_mean"], table["above_mean"])
     assert board["win_rate"].is_monotonic_decreasing
     better = RANKED.pairs[RANKED.pairs["separated"]]
@@ -88,7 +88,7 @@ def test_a_difference_that_is_the_same_on_every_task_is_no_surer_than_their_sign
 def test_a_complete_part_of_the_tasks_is_least_squares_with_holes():
     """Tasks that one pair alone has tell nothing of the others, and all of the pair."""
     scores = SCORES.iloc[:2].copy()
-    fitted = rank(long(with_holes()).pipe(lambda frame: frame[frame["model"].isin(["m0", "m1"])])).fit.sizes
+    fitted = rank(long(with_holes()).pipe(lambda frame: frame[frame["model"].isin(["m0", "m1"])])).fit.errors.sizes
     both = with_holes().loc[scores.index].dropna(axis=1)
     gap = both.loc["m0"] - both.loc["m1"]
     assert fitted.scores[0] - fitted.scores[1] == pytest.approx(gap.mean())
@@ -119,7 +119,7 @@ def test_intervals_of_tables_with_holes_cover():
     for _ in range(60):
         s = rng.normal(0, 1, 4)
         scores = pd.DataFrame(s[:, None] + rng.normal(0, 2, 10) + rng.standard_t(4, (4, 10))).set_axis(MODELS[:4])
-        sizes = rank(long(scores.mask(rng.random(scores.shape) < 0.1)), few=0).fit.sizes
+        sizes = rank(long(scores.mask(rng.random(scores.shape) < 0.1)), few=0).fit.errors.sizes
         i, j = np.triu_indices(4, 1)
         reach = t.ppf(0.975, sizes.degrees[i, j]) * sizes.errors[i, j]
         covered += (np.abs((sizes.scores[i] - sizes.scores[j]) - (s[i] - s[j])) <= reach).tolist()
@@ -130,14 +130,14 @@ def test_clusters_of_tasks_are_what_was_sampled():
     frame = long().assign(category=lambda part: "suite " + (part["task"].str[1:].astype(int) % 5).astype(str))
     result = rank(frame, cluster="category")
     sizes = SCORES.T.groupby(np.arange(14) % 5).size().to_numpy()
-    assert result.fit.sizes.n_clusters == 5
-    assert (result.fit.sizes.degrees <= 4).all()
+    assert result.fit.errors.sizes.n_clusters == 5
+    assert (result.fit.errors.sizes.degrees <= 4).all()
     assert len({*sizes}) > 1
     assert result.sampled_by == "category"
 
 
 def test_a_named_model_ranks_by_signs():
-    assert rank(long(), model="btl").fit.sizes is None
+    assert rank(long(), model="btl").fit.errors.sizes is None
 
 
 def test_models_with_a_single_task_are_ranked_by_signs():
@@ -145,17 +145,17 @@ def test_models_with_a_single_task_are_ranked_by_signs():
     scores = SCORES.copy()
     scores.loc["m4", TASKS[1:]] = np.nan
     result = rank(long(scores))
-    assert result.fit.sizes is None
+    assert result.fit.errors.sizes is None
     assert any("not by how much" in remark for remark in result.remarks)
 
 
 def test_votes_are_not_scores():
     votes = pd.DataFrame({"model_a": list("xxyz") * 20, "model_b": list("yzzx") * 20, "winner": list("abab") * 20})
-    assert rank(votes).fit.sizes is None
+    assert rank(votes).fit.errors.sizes is None
 
 
 def test_the_fewest_tasks_that_change_the_first_are_found():
-    times, rival = fewest_to_change(RANKED.fit.sizes)
+    times, rival = fewest_to_change(RANKED.fit.errors.sizes)
 
     def changes(left):
         return (SCORES[list(left)].mean(axis=1).idxmax()) != "m0"
@@ -176,7 +176,7 @@ def test_the_command_says_so(tmp_path):
     SCORES.rename_axis("model").to_csv(tmp_path / "board.csv")
     said = judgerank("rank", "board.csv", "--json", cwd=tmp_path)
     report = json.loads(said.stdout)
-    assert 0 < report["corrected_lead"] < RANKED.fit.sizes.scores[0] - RANKED.fit.sizes.scores[1]
+    assert 0 < report["corrected_lead"] < RANKED.fit.errors.sizes.scores[0] - RANKED.fit.errors.sizes.scores[1]
     assert any("14 tasks" in note and "paired t" in note for note in report["notes"])
     assert "14 tasks" in judgerank("rank", "board.csv", "-o", "again", cwd=tmp_path).stdout
     assert [row["model"] for row in report["tables"]["mean_scores"]] == [
@@ -231,9 +231,9 @@ def test_trust_says_that_it_goes_by_signs(tmp_path):
 
 def test_graders_of_one_instrument_keep_its_units_and_others_their_shares():
     graded = pd.concat([long(grader="g"), long(SCORES.clip(lower=SCORES.min().min() + 2), grader="h")])
-    assert rank(graded).fit.sizes.scores.max() > 1
+    assert rank(graded).fit.errors.sizes.scores.max() > 1
     scaled = pd.concat([long(grader="g"), long(10 * SCORES, grader="h")])
-    shares, alone = (rank(frame).fit.sizes for frame in (scaled, long()))
+    shares, alone = (rank(frame).fit.errors.sizes for frame in (scaled, long()))
     assert not shares.is_in_units
     assert np.allclose(shares.scores, alone.scores / np.ptp(SCORES))
 
@@ -243,7 +243,7 @@ def test_graders_of_few_tasks_are_graders_of_their_own():
     few = long(SCORES.iloc[:3, :2], grader="h"), long(SCORES.iloc[2:, :2], grader="k")
     ranked = rank(pd.concat([long(grader="g"), *few]))
     assert ranked.judgments.few_judges
-    assert ranked.fit.sizes is not None
+    assert ranked.fit.errors.sizes is not None
 
 
 def test_models_of_the_same_mean_are_level():
