@@ -300,13 +300,15 @@ def test_the_recipe_for_a_section_works(tmp_path):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """The documentation, built without a warning."""
+    """The documentation as `make docs` builds it, without a warning."""
     pytest.importorskip("zensical")
     folder = tmp_path_factory.mktemp("documentation")  # a copy: the site and a cache are written beside it
-    shutil.copytree(ROOT / "docs", folder / "docs")
-    shutil.copy(ROOT / "mkdocs.yml", folder)
+    for name in ("docs", "figures"):
+        shutil.copytree(ROOT / name, folder / name, symlinks=True)
+    for name in ("mkdocs.yml", "Makefile"):
+        shutil.copy(ROOT / name, folder)
     (folder / "src").symlink_to(ROOT / "src")
-    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    command = ["make", "docs", f"BIN={Path(sys.executable).parent}"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
@@ -318,18 +320,27 @@ def test_the_site_has_the_reference_and_every_page(site):
     assert "data/ → writing/ → reading/" in (site / "architecture/index.html").read_text()
 
 
-def test_links_within_the_site_lead_somewhere(site):
-    pages = sorted(site.rglob("*.html"))
-    missing = []
+def test_links_and_pictures_of_the_site_lead_somewhere(site):
+    """Every `href` and every `src`: pages, pictures, scripts, and files of our repository."""
+    settings = (ROOT / "mkdocs.yml").read_text()
+    repository = re.search(r"repository: (\S+)", settings)[1] + "/blob/main/"
+    pages = sorted(path for path in site.rglob("*.html") if path.name != "404.html")  # its links are from the root
+    missing, pictures = [], 0
     for page in pages:
-        if page.name == "404.html":
-            continue  # its links are from the root of wherever the site is served
-        for address in re.findall(r'<a [^>]*?href="([^"#?]+)', page.read_text()):
-            where = page.parent / unquote(address)
-            if not urlsplit(address).scheme and not (where.is_file() or (where / "index.html").is_file()):
+        for kind, address in re.findall(r'\s(href|src)="([^"#?]+)', page.read_text()):
+            if address.startswith(repository):
+                found = (ROOT / unquote(address.removeprefix(repository))).exists()
+            else:
+                where = page.parent / unquote(address)
+                found = bool(urlsplit(address).scheme) or where.is_file() or (where / "index.html").is_file()
+            pictures += kind == "src" and address.endswith(".png")
+            if not found:
                 missing.append((page.relative_to(site).as_posix(), address))
     assert missing == []
     assert len(pages) > 50
+    assert pictures == sum(
+        len(re.findall(r"!\[[^\]]*\]\(", text)) for name, text in PAGES.items() if name != "README.md"
+    )
 
 
 class Quiet(SimpleHTTPRequestHandler):
