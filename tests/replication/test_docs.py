@@ -60,9 +60,9 @@ def test_the_readme_fits_two_screens():
     assert len(words_of(README)) <= 750
 
 
-@pytest.mark.parametrize("page", sorted(name for name in PAGES if name.startswith("docs/tutorials/")))
-def test_a_page_on_a_task_is_short(page):
-    assert len(PAGES[page].split()) <= MOST_WORDS
+@pytest.mark.parametrize("page", sorted(name for name in PAGES if not name.startswith("docs/reference/")))
+def test_a_page_is_short(page):
+    assert len(words_of(PAGES[page])) <= MOST_WORDS
 
 
 def test_the_readme_begins_with_the_replication_its_verdict_and_two_commands():
@@ -135,8 +135,8 @@ def test_the_example_of_the_tutorial_runs(capsys):
 
 def test_the_held_out_comparison_of_blocks_runs(example, capsys, monkeypatch):
     monkeypatch.chdir(example)
-    (code,) = blocks_of("docs/beyond/blocks.md").values()
-    exec(compile(code, "blocks.md", "exec"), {})
+    (code,) = blocks_of("docs/tutorials/python.md").values()
+    exec(compile(code, "compare_blocks.py", "exec"), {})
     shown = capsys.readouterr().out.split()
     described, without, (gain, error) = float(shown[1]), float(shown[3]), map(float, shown[-2:])
     assert 0.8 < described < without < 0.9
