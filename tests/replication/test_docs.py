@@ -112,17 +112,37 @@ def test_the_line_of_python_in_the_readme_gives_what_is_shown(example, monkeypat
 
 
 INCONCLUSIVE = 2  # exit code of a gate
+EXAMPLE = "judgments.csv"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
-def test_commands_of_the_first_pages_run_one_after_the_other_in_an_empty_folder(page, tmp_path, monkeypatch):
+def runnable_commands(page: str) -> list[str]:
+    """Commands of a page that need nothing but what `judgerank example` or one of them wrote, in their order."""
+    shown = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
+    lines = re.findall(r"^(judgerank .*?) *(?:#.*)?$", shown, re.MULTILINE)
+    needed = re.compile(r"[>|]|\.py\b|(?<=--models )\S+|\b(?:new|newcomer)\.csv")  # shell, or what the reader has
+    return [line for line in lines if EXAMPLE in line.split() and not needed.search(line)]
+
+
+OF_THE_EXAMPLE = sorted(name for name in PAGES if runnable_commands(name))
+
+
+@pytest.mark.parametrize("page", OF_THE_EXAMPLE)
+def test_commands_on_the_example_run_one_after_the_other_in_an_empty_folder(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^(judgerank .*?) *(?:#.*)?$", PAGES[page], re.MULTILINE)
-    assert [command.split()[1] for command in commands][:2] == ["example", "rank"]
-    for command in commands:
+    run_before = {command for name in OF_THE_EXAMPLE if name < page for command in runnable_commands(name)}
+    for command in ("judgerank example", *runnable_commands(page)):
+        if command in run_before:
+            continue
         done = CliRunner().invoke(app, shlex.split(command)[1:])
         decided = {0, INCONCLUSIVE} if " gate " in command else {0}
-        assert done.exit_code in decided, done.output
+        assert done.exit_code in decided, (command, done.output)
+
+
+def test_first_pages_and_tasks_have_commands_on_the_example():
+    tasks = {f"docs/tutorials/{name}.md" for name in ("rank", "plan", "export")}
+    assert {"README.md", "docs/index.md", *tasks} <= set(OF_THE_EXAMPLE)
+    shown = re.findall(r"^judgerank \w+", README, re.MULTILINE)
+    assert len(runnable_commands("README.md")) == len(shown) - 1  # all but the one that writes the example
 
 
 def test_the_example_of_the_tutorial_runs(capsys):
