@@ -88,8 +88,8 @@ def collect(
             metavar="GOAL",
             help=shared_help(
                 "--until",
-                "It is 'top 3 separated', 'all separated', 'width 0.3' or '5000 comparisons'. Each round asks "
-                "what adds the most information for its cost.",
+                "GOAL is 'top 3 separated', 'all separated', 'width 0.3' or '5000 comparisons'. Until then, each "
+                "round asks what adds the most information for its cost.",
             ),
         ),
     ] = None,

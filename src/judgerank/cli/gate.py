@@ -214,7 +214,9 @@ def gate(
         Until,
         typer.Option(
             rich_help_panel=PANEL,
-            help=shared_help("--until", "It is decided, or all: ask about all questions at once."),
+            help=shared_help(
+                "--until", "decided: ask by rounds until there is a verdict. all: ask about all questions."
+            ),
         ),
     ] = Until.decided,
     budget: Annotated[

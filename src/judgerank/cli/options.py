@@ -28,14 +28,14 @@ SHARED = {
     "--judgments": "File of judgments; what is there is not asked again.",
     "--next": "File of the items to show to people next, as CSV.",
     "--order": "Order of the answers: one at random, or both.",
-    "--output": "Where the tables are written.",
+    "--output": "Where the results are written.",
     "--own-maker": "Votes of judges on models of their own maker.",
     "--page": "HTML file to write.",
     "--panel": "YAML file of judges, their servers and keys, such as examples/panel.yaml.",
     "--repeats": "How often a judge is asked the same.",
     "--seed": "Seed of what is drawn at random.",
-    "--until": "Ask by rounds until GOAL.",
-    "--verbose": "Print everything that is known.",
+    "--until": "When to stop asking.",
+    "--verbose": "Print all numbers, notes and warnings.",
 }
 
 

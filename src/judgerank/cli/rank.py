@@ -192,9 +192,7 @@ def rank(
             "--output",
             "-o",
             rich_help_panel=OUTPUT,
-            help=shared_help(
-                "--output", "A folder, also for the page; by default rankings/ and the first file's name."
-            ),
+            help=shared_help("--output", "A folder; by default rankings/ and the first file's name."),
         ),
     ] = None,
     verbose: Annotated[

@@ -81,7 +81,7 @@ def trust(
             "--output",
             "-o",
             rich_help_panel=OUTPUT,
-            help=shared_help("--output", "A folder; they have every judgment of every set."),
+            help=shared_help("--output", "A folder, for tables with every judgment of every set."),
         ),
     ] = None,
     json: JsonOption = False,
