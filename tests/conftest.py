@@ -91,7 +91,7 @@ QUICK_CASES = {
         "test_help_shows_every_setting_with_what_it_means": 10,
     },
     "replication/test_docs.py": {
-        "test_links_within_the_site_lead_somewhere": 0,
+        "test_links_and_pictures_of_the_site_lead_somewhere": 0,
         "test_the_recipe_for_a_section_works": 0,
     },
     "replication/test_forged_evidence.py": {

@@ -106,6 +106,16 @@ def test_the_lock_of_the_action_is_a_part_of_the_whole():
     assert not names & {"pytest", "datasets", "inspect-ai", "playwright"}
 
 
+def test_the_lock_of_the_site_is_a_small_part_of_the_whole():
+    part, whole = pins("requirements-docs.lock"), pins("requirements.lock")
+    names = {pin.partition("==")[0] for pin in part}
+    assert part.items() <= whole.items()
+    declared = map(Requirement, PROJECT["optional-dependencies"]["docs"])
+    assert {requirement.name.lower() for requirement in declared} | {"hatchling", "editables", "pip"} <= names
+    assert len(part) < len(whole) / 5
+    assert not names & {"numpy", "scipy", "pandas", "matplotlib"}
+
+
 def test_the_lock_of_make_test_has_what_most_tests_need():
     names = {pin.partition("==")[0] for pin in pins("requirements-test.lock")}
     extras = re.search(r"^lock: TESTED := (.*)$", MAKEFILE, re.MULTILINE)[1].split()
@@ -154,8 +164,14 @@ def test_each_command_installs_what_it_needs_first():
     assert rules["smoke verify stale crate tables"] == rules["study"].removeprefix(".venv/") == "study"
     assert rules["test-all"] == rules["kernels torture licences screens"] == "environment"
     assert rules["test"] == "test-environment" and rules["test-environment"] == ".venv/test"
+    assert rules["docs"] == "docs-environment" and rules["docs-environment"] == ".venv/docs"
     assert rules["environment"] == ".venv/installed"
-    for stamp, lock in ((".venv/study", "-study"), (".venv/test", "-test"), (".venv/installed", "")):
+    for stamp, lock in (
+        (".venv/study", "-study"),
+        (".venv/test", "-test"),
+        (".venv/docs", "-docs"),
+        (".venv/installed", ""),
+    ):
         assert rules[stamp] == f"requirements{lock}.lock pyproject.toml"
     install = re.search(r"^define install\n(.*?)^endef", MAKEFILE, re.MULTILINE | re.DOTALL)[1].splitlines()
     assert install[1].endswith("-m venv .venv")
@@ -242,8 +258,8 @@ def test_help_has_every_command_in_its_part():
     assert set(named) - sections == listed(".PHONY") - {"help"}
 
 
-COPIED = ["Makefile", "requirements.lock", "requirements-study.lock", "requirements-test.lock", "pyproject.toml"]
-COPIED += ["experiments"]
+COPIED = ["Makefile", "pyproject.toml", "experiments"]
+COPIED += [f"requirements{part}.lock" for part in ("", "-study", "-test", "-docs")]
 
 
 @pytest.fixture
@@ -254,7 +270,18 @@ def copy(tmp_path):
     return tmp_path
 
 
-COMMANDS = ["reproduce", "beyond", "chatbot_arena", "smoke", "verify", "tables", "test", "test-all", "rank"]
+COMMANDS = [
+    "reproduce",
+    "beyond",
+    "chatbot_arena",
+    "smoke",
+    "verify",
+    "tables",
+    "test",
+    "test-all",
+    "docs",
+    "rank",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
