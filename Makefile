@@ -144,7 +144,7 @@ rank: environment
 docs: environment
 	$(BIN)/zensical build --strict
 
-lock: TESTED := study test scale zstd excel
+lock: TESTED := study test scale zstd excel mcp
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-header --quiet -o requirements.lock
