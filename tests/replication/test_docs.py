@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import io
 import json
 import os
 import re
@@ -11,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from contextlib import redirect_stdout
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -424,32 +427,46 @@ NEEDS_DATA = "needs-data"
 
 
 def executed(*, with_data: bool) -> dict[str, Any]:
-    """Names that the code cells leave behind, run in order."""
+    """Names that the code cells leave behind, run in order; each shows what the notebook says."""
     names: dict[str, Any] = {}
     for cell in NOTEBOOK["cells"]:
         if cell["cell_type"] == "code" and (with_data or NEEDS_DATA not in cell["metadata"].get("tags", [])):
-            exec(compile("".join(cell["source"]), f"{PATH.name}, {cell['id']}", "exec"), names)
+            source = [line for line in cell["source"] if not line.startswith("%")]  # what Jupyter itself is told
+            *before, last = ast.parse("".join(source)).body
+            before, shown = (before, last) if isinstance(last, ast.Expr) else ([*before, last], None)
+            printed, told = io.StringIO(), f"{PATH.name}, {cell['id']}"
+            with redirect_stdout(printed):
+                exec(compile(ast.Module(before, []), told, "exec"), names)
+                value = shown and eval(compile(ast.Expression(shown.value), told, "eval"), names)
+            assert printed.getvalue() == "".join("".join(one.get("text", "")) for one in cell["outputs"]), told
+            texts = ["".join(one["data"]["text/plain"]) for one in cell["outputs"] if "data" in one]
+            with pd.option_context("display.max_columns", 20, "display.width", 80):  # as in a notebook
+                assert texts == ([] if value is None else [repr(value)]), told
     return names
 
 
 @needs_data
-def test_it_goes_from_the_papers_data_to_table_3():
+def test_it_goes_from_the_papers_data_to_table_3(monkeypatch):
+    monkeypatch.chdir(PATH.parent)
     names = executed(with_data=True)
     stored = pd.read_csv(ROOT / "results/paper/chatbot_arena/paper_check.csv")
     assert len(names["check"]) == len(stored)
     assert names["check"]["reproduced"].sum() == stored["reproduced"].sum()
 
 
-def test_ones_own_file_needs_no_data_of_the_paper(monkeypatch):
-    pytest.importorskip("textalloc", reason="could not import textalloc")
+def test_ones_own_file_comes_first_and_needs_no_data_of_the_paper(monkeypatch):
+    monkeypatch.chdir(PATH.parent)
     names = executed(with_data=False)
     assert "arena" not in names
     assert names["ranking"].leaderboard["model"].iloc[0] == "aster"
+    needs = [NEEDS_DATA in one["metadata"].get("tags", []) for one in NOTEBOOK["cells"] if "outputs" in one]
+    assert needs == sorted(needs)
 
 
-def test_it_is_kept_without_outputs_and_its_links_lead_to_files():
+def test_it_is_kept_with_outputs_and_its_links_lead_to_files():
     cells = NOTEBOOK["cells"]
-    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells if "outputs" in cell)
+    kinds = {kind for cell in cells for one in cell.get("outputs", ()) for kind in one.get("data", ())}
+    assert "image/png" in kinds
     assert len({cell["id"] for cell in cells}) == len(cells)
     text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     found = re.findall(r"\]\(([^)]+)\)", text)
