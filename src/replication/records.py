@@ -117,8 +117,8 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether two records are of the same results, by the same packages, and the earlier one tells as much.
 
     A record of code that was not committed does not stay where that of a commit can take its place. Python itself
-    is the machine's; packages are those of the lock file. The code may differ, and so may our own version, which only
-    names it: `freshness.stamp` notes that.
+    is the machine's; packages are those of the lock file. The code may differ, and our own version with it:
+    `freshness.stamp` notes that.
     """
     if _of_results(earlier) != _of_results(now):
         return False
