@@ -15,6 +15,7 @@ import sys
 import threading
 from contextlib import redirect_stdout
 from functools import partial
+from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ import pandas as pd
 import pytest
 import yaml
 from markupsafe import escape
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -36,8 +39,8 @@ from replication.config import ROOT, script_of
 from replication.datasets import find_file
 from tests import forked
 from tests.real_data import FILES, needs_data
-from tests.replication.test_config import composed
-from tests.replication.test_packaging import make_sections
+from tests.replication.test_config import CITATION, composed
+from tests.replication.test_packaging import PROJECT, make_sections
 from tests.test_architecture import LAYERS
 
 PAGES = {
@@ -472,3 +475,32 @@ def test_it_is_kept_with_outputs_and_its_links_lead_to_files():
     found = re.findall(r"\]\(([^)]+)\)", text)
     assert found
     assert all((PATH.parent / target).is_file() for target in found)
+
+
+# The Space shows the page of a file, and is of this version.
+SPACE = ROOT / "examples/space"
+
+
+def test_the_space_shows_the_page_or_what_is_wrong(tmp_path, monkeypatch):
+    specification = importlib.util.spec_from_file_location("space_app", SPACE / "app.py")
+    app = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(app)
+    shown = app.page(ROOT / "examples/judgments.csv")
+    frame = r'<iframe title="Ranking" sandbox="allow-scripts" .* srcdoc="([^"]*)"></iframe>'
+    inside = re.fullmatch(frame, shown, re.DOTALL)[1]
+    assert re.search(r"<h1[^>]*>\s*aster leads", unescape(inside))
+    (tmp_path / "wrong.csv").write_text("model_a,model_b,winner\nx,y,<b>x</b>\n")
+    assert re.fullmatch(r"<p>[^<>\n]+</p>", app.page(tmp_path / "wrong.csv"))
+    monkeypatch.setattr(app, "LARGEST", 1)
+    assert re.fullmatch(r"<p>[^<>\n]+</p>", app.page(ROOT / "examples/judgments.csv"))
+
+
+def test_the_space_is_of_this_version_and_place():
+    assert len((SPACE / "app.py").read_text().splitlines()) <= 60
+    settings = yaml.safe_load((SPACE / "README.md").read_text().split("---\n")[1])
+    assert settings["sdk"] == "gradio" and (SPACE / settings["app_file"]).is_file()
+    assert SpecifierSet(PROJECT["requires-python"]).contains(settings["python_version"])
+    assert len(settings["short_description"]) <= 60  # the most that a Space takes
+    needed = Requirement((SPACE / "requirements.txt").read_text().strip())
+    assert needed.url == f"git+{CITATION['repository-code']}@v{PROJECT['version']}"
+    assert needed.extras <= PROJECT["optional-dependencies"].keys()
