@@ -16,7 +16,7 @@ pytest.importorskip("mcp")
 import anyio
 from mcp import types
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from judgerank import mcp
 
@@ -62,7 +62,7 @@ def session(folder: Path, ask: Callable) -> object:
     )
 
     async def asked() -> object:
-        async with Client(server) as client:
+        async with Client(stdio_client(server)) as client:
             return await ask(client)
 
     return anyio.run(asked)
