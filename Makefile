@@ -152,7 +152,7 @@ docs: docs-environment
 	rm -rf site/figures
 	cp -R figures site/
 
-lock: TESTED := study test scale zstd excel
+lock: TESTED := study test scale zstd excel mcp
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-header --quiet -o requirements.lock

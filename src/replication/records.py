@@ -117,7 +117,8 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether two records are of the same results, by the same packages, and the earlier one tells as much.
 
     A record of code that was not committed does not stay where that of a commit can take its place. Python itself
-    is the machine's; packages are those of the lock file. The code may differ: `freshness.stamp` notes that.
+    is the machine's; packages are those of the lock file. The code may differ, and our own version with it:
+    `freshness.stamp` notes that.
     """
     if _of_results(earlier) != _of_results(now):
         return False
@@ -127,7 +128,8 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
 
 
 def _of_results(record: dict[str, Any]) -> dict[str, Any]:
-    packages = {name: version for name, version in record.get("versions", {}).items() if name != "python"}
+    others = ("python", "judgerank")
+    packages = {name: version for name, version in record.get("versions", {}).items() if name not in others}
     return {key: value for key, value in record.items() if key not in (*OF_THE_RUN, "digest")} | {
         "versions": packages
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import io
 import json
 import os
 import re
@@ -11,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import threading
+from contextlib import redirect_stdout
 from functools import partial
+from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,8 @@ import pandas as pd
 import pytest
 import yaml
 from markupsafe import escape
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -33,8 +39,8 @@ from replication.config import ROOT, script_of
 from replication.datasets import find_file
 from tests import forked
 from tests.real_data import FILES, needs_data
-from tests.replication.test_config import composed
-from tests.replication.test_packaging import make_sections
+from tests.replication.test_config import CITATION, composed
+from tests.replication.test_packaging import PROJECT, make_sections
 from tests.test_architecture import LAYERS
 
 PAGES = {
@@ -478,34 +484,77 @@ NEEDS_DATA = "needs-data"
 
 
 def executed(*, with_data: bool) -> dict[str, Any]:
-    """Names that the code cells leave behind, run in order."""
+    """Names that the code cells leave behind, run in order; each shows what the notebook says."""
     names: dict[str, Any] = {}
     for cell in NOTEBOOK["cells"]:
         if cell["cell_type"] == "code" and (with_data or NEEDS_DATA not in cell["metadata"].get("tags", [])):
-            exec(compile("".join(cell["source"]), f"{PATH.name}, {cell['id']}", "exec"), names)
+            source = [line for line in cell["source"] if not line.startswith("%")]  # what Jupyter itself is told
+            *before, last = ast.parse("".join(source)).body
+            before, shown = (before, last) if isinstance(last, ast.Expr) else ([*before, last], None)
+            printed, told = io.StringIO(), f"{PATH.name}, {cell['id']}"
+            with redirect_stdout(printed):
+                exec(compile(ast.Module(before, []), told, "exec"), names)
+                value = shown and eval(compile(ast.Expression(shown.value), told, "eval"), names)
+            assert printed.getvalue() == "".join("".join(one.get("text", "")) for one in cell["outputs"]), told
+            texts = ["".join(one["data"]["text/plain"]) for one in cell["outputs"] if "data" in one]
+            with pd.option_context("display.max_columns", 20, "display.width", 80):  # as in a notebook
+                assert texts == ([] if value is None else [repr(value)]), told
     return names
 
 
 @needs_data
-def test_it_goes_from_the_papers_data_to_table_3():
+def test_it_goes_from_the_papers_data_to_table_3(monkeypatch):
+    monkeypatch.chdir(PATH.parent)
     names = executed(with_data=True)
     stored = pd.read_csv(ROOT / "results/paper/chatbot_arena/paper_check.csv")
     assert len(names["check"]) == len(stored)
     assert names["check"]["reproduced"].sum() == stored["reproduced"].sum()
 
 
-def test_ones_own_file_needs_no_data_of_the_paper(monkeypatch):
-    pytest.importorskip("textalloc", reason="could not import textalloc")
+def test_ones_own_file_comes_first_and_needs_no_data_of_the_paper(monkeypatch):
+    monkeypatch.chdir(PATH.parent)
     names = executed(with_data=False)
     assert "arena" not in names
     assert names["ranking"].leaderboard["model"].iloc[0] == "aster"
+    needs = [NEEDS_DATA in one["metadata"].get("tags", []) for one in NOTEBOOK["cells"] if "outputs" in one]
+    assert needs == sorted(needs)
 
 
-def test_it_is_kept_without_outputs_and_its_links_lead_to_files():
+def test_it_is_kept_with_outputs_and_its_links_lead_to_files():
     cells = NOTEBOOK["cells"]
-    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells if "outputs" in cell)
+    kinds = {kind for cell in cells for one in cell.get("outputs", ()) for kind in one.get("data", ())}
+    assert "image/png" in kinds
     assert len({cell["id"] for cell in cells}) == len(cells)
     text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     found = re.findall(r"\]\(([^)]+)\)", text)
     assert found
     assert all((PATH.parent / target).is_file() for target in found)
+
+
+# The Space shows the page of a file, and is of this version.
+SPACE = ROOT / "examples/space"
+
+
+def test_the_space_shows_the_page_or_what_is_wrong(tmp_path, monkeypatch):
+    specification = importlib.util.spec_from_file_location("space_app", SPACE / "app.py")
+    app = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(app)
+    shown = app.page(ROOT / "examples/judgments.csv")
+    frame = r'<iframe title="Ranking" sandbox="allow-scripts" .* srcdoc="([^"]*)"></iframe>'
+    inside = re.fullmatch(frame, shown, re.DOTALL)[1]
+    assert re.search(r"<h1[^>]*>\s*aster leads", unescape(inside))
+    (tmp_path / "wrong.csv").write_text("model_a,model_b,winner\nx,y,<b>x</b>\n")
+    assert re.fullmatch(r"<p>[^<>\n]+</p>", app.page(tmp_path / "wrong.csv"))
+    monkeypatch.setattr(app, "LARGEST", 1)
+    assert re.fullmatch(r"<p>[^<>\n]+</p>", app.page(ROOT / "examples/judgments.csv"))
+
+
+def test_the_space_is_of_this_version_and_place():
+    assert len((SPACE / "app.py").read_text().splitlines()) <= 60
+    settings = yaml.safe_load((SPACE / "README.md").read_text().split("---\n")[1])
+    assert settings["sdk"] == "gradio" and (SPACE / settings["app_file"]).is_file()
+    assert SpecifierSet(PROJECT["requires-python"]).contains(settings["python_version"])
+    assert len(settings["short_description"]) <= 60  # the most that a Space takes
+    needed = Requirement((SPACE / "requirements.txt").read_text().strip())
+    assert needed.url == f"git+{CITATION['repository-code']}@v{PROJECT['version']}"
+    assert needed.extras <= PROJECT["optional-dependencies"].keys()

@@ -68,6 +68,22 @@ def test_conda_environment_agrees_with_the_project():
     }
 
 
+def test_the_conda_recipe_agrees_with_the_project():
+    """As a conda package manager reads it, if one is installed."""
+    path = ROOT / "recipe/recipe.yaml"
+    text = yaml.safe_load(path.read_text().replace("${{ python_min }}", "3.11"))
+    python, *run = text["requirements"]["run"]
+    assert python == f"python {PROJECT['requires-python']}"
+    assert [Requirement(entry.replace(" ", "", 1)) for entry in run] == required()
+    assert text["context"]["version"] == PROJECT["version"]
+    assert text["build"]["python"]["entry_points"] == [" = ".join(one) for one in PROJECT["scripts"].items()]
+    about = (text["about"]["homepage"], text["about"]["summary"], text["about"]["license"])
+    assert about == (PROJECT["urls"]["Repository"], PROJECT["description"], PROJECT["license"])
+    (built,) = pytest.importorskip("rattler_build").Stage0Recipe.from_file(str(path)).render()
+    assert (built.recipe.package.name, built.recipe.package.version) == (PROJECT["name"], PROJECT["version"])
+    assert built.recipe.to_dict()["requirements"]["run"] == text["requirements"]["run"]
+
+
 def test_conda_environment_has_no_build_strings():
     assert not re.search(r"=\w+=", (ROOT / "environment.yml").read_text())
 
