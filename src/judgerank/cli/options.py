@@ -161,16 +161,16 @@ FilesArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files of judgments, folders, or patterns such as 'logs/*.jsonl': JSON, JSON Lines, CSV, TSV, "
-        "Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; hf:OWNER/NAME on the Hugging "
-        "Face hub (::SPLIT where it has several); - is standard input.",
+        help="Files of judgments, folders, or patterns such as 'logs/*.jsonl'. They are JSON, JSON Lines, CSV, "
+        "TSV, Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; hf:OWNER/NAME on the "
+        "Hugging Face hub (::SPLIT where it has several); - is standard input.",
     ),
 ]
 QuestionsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="QUESTIONS",
-        help="Where questions and answers are: files, folders or patterns, also logs of Inspect, files of Every "
+        help="Questions and answers: files, folders or patterns. They may be logs of Inspect, files of Every "
         "Eval Ever, promptfoo, lm-eval, AlpacaEval, MT-Bench and Arena-Hard; a folder of texts by model; a set on "
         "the hub such as org/name; langfuse:DATASET or phoenix:DATASET.",
     ),
@@ -285,7 +285,7 @@ JsonOption = Annotated[
     typer.Option(
         "--json",
         rich_help_panel=OUTPUT,
-        help="Print one JSON document, also on failure; everything else goes to standard error.",
+        help="Print one JSON document, also on failure. Everything else goes to standard error.",
     ),
 ]
 
