@@ -38,7 +38,7 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
         "gate",
         "Decide whether a candidate may replace a baseline: ship, block, or how many more questions.",
     ),
-    "plan": ("plan", "Plan how many comparisons, questions and judges a wanted precision takes."),
+    "plan": ("plan", "Plan how many comparisons, questions and judges a given precision requires."),
     "collect": ("collect", "Ask LLM judges which of two answers is better, or to rank several."),
     "people": (
         "people",
@@ -54,7 +54,7 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
     ),
     "vote": (
         "vote",
-        "Write a page on which people vote blind: two answers, no names, keyboard or phone, no network.",
+        "Create an offline page for blind human voting, by keyboard or on a phone.",
     ),
     "place": (
         "boards",
@@ -66,7 +66,7 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
     ),
     "cells": (
         "cells",
-        "Count judgments that are alike: a small file in place of a large one, made here or by an SQL engine.",
+        "Aggregate identical judgments into a smaller file, here or in an SQL engine.",
     ),
 }
 HEADING_OF = {name: heading for heading, names in HEADINGS.items() for name in names}

@@ -182,7 +182,7 @@ WinnerValuesOption = Annotated[
         rich_help_panel=FILE,
         metavar="KEY=VALUE",
         help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several "
-        "times; other=unknown takes all other words for no answer; a word that begins with a minus needs the "
+        "times; other=unknown treats all other words as no answer; a word that begins with a minus needs the "
         "option again.",
     ),
 ]
@@ -209,7 +209,7 @@ NamesOption = Annotated[
     typer.Option(
         "--names",
         rich_help_panel=FILE,
-        help="Names that differ in case alone: refused (ask), read as one (fold), or kept as written (exact).",
+        help="Names that differ only in case: rejected (ask), read as one (fold), or kept as written (exact).",
     ),
 ]
 CopiesOption = Annotated[
@@ -262,7 +262,7 @@ ForceOption = Annotated[
     typer.Option(
         "--force",
         rich_help_panel=OUTPUT,
-        help="Replace what judgerank did not write, too: never an input, and in a folder a copy is kept.",
+        help="Overwrite existing files. Inputs are never overwritten; in a folder a copy is kept.",
     ),
 ]
 RawOption = Annotated[

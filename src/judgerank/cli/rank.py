@@ -141,7 +141,7 @@ def rank(
             metavar="NAME[:COLUMNS]",
             help=f"Adjust the ranking for an effect besides quality: {', '.join(known())}, or a file NAME.py. "
             "style:length needs columns length_a and length_b. blocks.csv and adjusted.csv show what changes. It "
-            "takes --solver newton or penalised. Can be given several times.",
+            "requires --solver newton or penalised. Can be given several times.",
         ),
     ] = None,
     solver: SolverOption = SHRUNK,
