@@ -92,7 +92,17 @@ FIRST_HELP = {  # options that --help shows, of commands that have more than fit
         "--json",
     ),
     "doctor": ("--column", "--winner-values", "--format", "--without-judge", "--category", "--models", "--json"),
-    "trust": ("--column", "--without-judge", "--category", "--models", "--level", "--most", "--output", "--json"),
+    "trust": (
+        "--column",
+        "--without-judge",
+        "--category",
+        "--models",
+        "--level",
+        "--most",
+        "--output",
+        "--verbose",
+        "--json",
+    ),
     "place": ("--column", "--without-judge", "--category", "--models", "--level", "--json"),
     "cells": ("--by-question", "--sql", "--table", "--column", "--without-judge", "--output", "--json"),
 }
