@@ -84,24 +84,26 @@ FIRST_HELP = {  # options that --help shows, of commands that have more than fit
         *("--level", "--cluster", "--json"),
     ),
     "collect": (
-        *("--judges", "--judge", "--dry-run", "--budget", "--prompt", "--until", "--order", "--column"),
-        *("--output", "--json"),
+        *("--panel", "--judge", "--dry-run", "--budget", "--prompt", "--until", "--order", "--column"),
+        *("--judgments", "--json"),
     ),
     "people": (
-        *("--human", "--board", "--column", "--without-judge", "--category", "--level", "--cluster", "--next"),
+        *(
+            "--human",
+            "--leaderboard",
+            "--column",
+            "--without-judge",
+            "--category",
+            "--level",
+            "--cluster",
+            "--next",
+        ),
         "--json",
     ),
     "doctor": ("--column", "--winner-values", "--format", "--without-judge", "--category", "--models", "--json"),
     "trust": (
-        "--column",
-        "--without-judge",
-        "--category",
-        "--models",
-        "--level",
-        "--most",
-        "--output",
-        "--verbose",
-        "--json",
+        *("--column", "--without-judge", "--category", "--models", "--level", "--most", "--output"),
+        *("--json", "--verbose"),
     ),
     "place": ("--column", "--without-judge", "--category", "--models", "--level", "--json"),
     "cells": ("--by-question", "--sql", "--table", "--column", "--without-judge", "--output", "--json"),
@@ -117,6 +119,23 @@ REWORDED = {  # of typer's messages
     "Input should be less than or equal to": "expected at most",
     "Input should be greater than": "expected more than",
     "Input should be less than": "expected less than",
+}
+RENAMED = {  # earlier names of options, by command, and what to type now
+    "collect": {
+        "--judges": "--panel FILE",
+        "--output": "--judgments FILE",
+        "-o": "--judgments FILE",
+        "--answers": "--column answers=NAME",
+    },
+    "vote": {
+        "--output": "--page FILE",
+        "-o": "--page FILE",
+        "--items": "--next FILE",
+        "--votes": "--comparisons NUMBER",
+        "--answers": "--column answers=NAME",
+    },
+    "rank": {"--next": "--next-lines NUMBER"},
+    "people": {"--board": "--leaderboard CSV"},
 }
 HELP_ALL = "--help-all"
 HELP = {"-h", "--help", HELP_ALL}
@@ -251,8 +270,11 @@ def slip(error: Any, path: str) -> str:
     for typers, ours in REWORDED.items():
         message = message.replace(typers, ours)
     possibilities = getattr(error, "possibilities", None)
-    if possibilities is not None:
-        message = f"there is no option {error.option_name}"
+    option = getattr(error, "option_name", None)
+    new_name = RENAMED.get(path.split()[-1], {}).get(str(option))
+    if possibilities is not None or new_name:
+        message = f"there is no option {option}"
+        possibilities = [new_name] if new_name else possibilities
     elif choice := CHOICE.search(message):
         possibilities = get_close_matches(choice[1], re.findall(r"'([^']+)'", choice[2]), 1)
     elif MINUS.match(message):
