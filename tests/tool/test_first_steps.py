@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from judgerank import fit, rank
 from judgerank.cli import app, options
 from judgerank.cli.commands import COMMANDS as MODULES
-from judgerank.cli.commands import RENAMED
+from judgerank.cli.commands import FIRST_HELP, RENAMED
 from judgerank.cli.options import FILE, MODEL, OUTPUT, PAGE, SHARED, UNCERTAINTY
 from judgerank.cli.terminal import Progress
 from judgerank.collecting.answer_sources import COLUMNS
@@ -102,7 +102,7 @@ def test_an_option_that_was_renamed_is_refused_by_its_new_name(command, old):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_on_files_model_uncertainty_and_output_are_in_groups(name):
     """What a command has of its own comes first, and where the results go last."""
-    groups = [getattr(one, "rich_help_panel", None) for one in COMMANDS[name].params if "--help" not in one.opts]
+    groups = [getattr(one, "rich_help_panel", None) for one in COMMANDS[name].params if one.opts != ["--help-all"]]
     seen = [group for group, before in zip(groups, [None, *groups], strict=False) if group != before]
     assert len(seen) == len(set(seen)), "a group is in one piece"
     assert seen[-1] == OUTPUT
@@ -197,6 +197,7 @@ def test_judgerank_alone_says_which_command_is_for_which_task():
         line.split("  ")[-1].strip().split(", ") for line in done.stdout.splitlines() if line.startswith("  ")
     ]
     assert [name for names in table[3:] for name in names] == list(COMMANDS)
+    assert list(COMMANDS)[:6] == ["example", "rank", "gate", "plan", "collect", "people"]
     listed = re.findall(r"^│ ([a-z]+)  ", judgerank("--help", COLUMNS="100").stdout, re.MULTILINE)
     assert listed == list(COMMANDS)
 
@@ -327,6 +328,29 @@ def test_every_option_is_explained(name):
     done = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"})
     assert done.exit_code == 0
     assert f"Usage: judgerank {name} [OPTIONS]" in done.output
+
+
+def in_help(name: str, word: str) -> set[str]:
+    return set(re.findall(r"^│ (?:\* +)?(--[a-z-]+)", judgerank(name, word, COLUMNS="80").stdout, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_two_screens_and_the_rest_is_in_help_all(name):
+    every = {option.opts[0] for option in COMMANDS[name].params if option.opts[0].startswith("--")}
+    shown = FIRST_HELP.get(name, tuple(every))
+    assert set(shown) <= every
+    assert in_help(name, "--help") == in_help(name, "-h") == {*shown, "--help-all", "--help"}
+    assert in_help(name, "--help-all") == {*every, "--help"}
+    assert len(judgerank(name, "--help", COLUMNS="80").stdout.splitlines()) <= 2 * 24
+    assert ("more options: " in judgerank(name, "--help").stdout) == (name in FIRST_HELP)
+
+
+def test_what_help_does_not_show_is_completed_and_suggested():
+    completion = {"_JUDGERANK_COMPLETE": "complete_bash", "COMP_WORDS": "judgerank rank --cop", "COMP_CWORD": "2"}
+    assert "--copies" not in FIRST_HELP["rank"]
+    assert judgerank(**completion).stdout.split() == ["--copies"]
+    slip = judgerank("rank", "x.csv", "--copie", "keep")
+    assert slip.returncode == 2 and "--copies?" in slip.stderr and "judgerank rank --help-all" in slip.stderr
 
 
 def test_version_and_completion_are_there():

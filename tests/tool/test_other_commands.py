@@ -30,6 +30,7 @@ from judgerank.model.naming import named
 from judgerank.people.human_scale import POINTS
 from judgerank.ranking.trust_report import trust_report
 from judgerank.reading.layouts import MOST_COLUMNS
+from judgerank.trust.sentences import on_panel, top_sentence
 from replication.config import ROOT
 from studies.human_boards import Board, drawn_board
 from studies.people import drawn
@@ -200,7 +201,7 @@ def report():
 
 
 def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path, report):
-    done = judgerank("trust", TRUST_EXAMPLE, "-o", tmp_path / "out", anew=True)
+    done = judgerank("trust", TRUST_EXAMPLE, "-o", tmp_path / "out", "--verbose", anew=True)
     assert done.returncode == 0, done.stderr
     top = report.fragility.changes.iloc[0]
     assert f"{top['size']} of 600 judgments" in done.stdout
@@ -217,6 +218,17 @@ def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path,
     assert list(mine["question_id"]) == list(there["question"])
     assert list(mine["judge_model"]) == list(there["judge"])
     assert json.loads((tmp_path / "out/run.json").read_text())["section"] == "trust"
+
+
+def test_the_command_prints_one_screen_in_which_no_finding_is_missing(report):
+    lines = judgerank("trust", TRUST_EXAMPLE).stdout.splitlines()
+    assert len(lines) <= 24
+    said, every = " ".join(" ".join(lines).split()), str(report)
+    found = [*report.remarks, *report.fitness.sentences(), *on_panel(report.panel, report.same)]
+    found += [top_sentence(row) for _, row in report.fragility.changes.query("change == 'top'").iterrows()]
+    for text in found:
+        assert text.removeprefix("- ").strip() in said or "Effective number" in text
+        assert text.strip() in every
 
 
 def test_without_these_judgments_the_file_ranks_another_model_first(tmp_path, report):

@@ -82,7 +82,7 @@ def cells(
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Count judgments that are alike: a small file in place of a large one, made here or by an SQL engine.
+    """Aggregate identical judgments into a smaller file, here or in an SQL engine.
 
     A ranking of the counts has the scores of a ranking of the judgments. Standard errors by question take
     --by-question. Rank them with --column count=count.

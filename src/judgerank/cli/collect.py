@@ -240,20 +240,18 @@ def collect(
 ) -> None:
     """Ask LLM judges which of two answers is better, or to rank several.
 
-    Keys come from the environment, are written nowhere, and go to the servers they are named for alone.
+    API keys are read from environment variables, never written, and sent only to their own server.
 
     Judgments are kept as they come, so a run that was ended goes on where it was.
     """
     if panel is None and not judge:
-        raise typer.BadParameter(
-            "there is nobody to ask: name a file, or a judge (--judge).", param_hint="'--panel'"
-        )
+        raise typer.BadParameter("no judges given: name a file, or a judge (--judge).", param_hint="'--panel'")
     columns, answers = answer_columns_of(column, KEYS)
     say(f"reading {listed(questions)}")  # before what takes seconds to load
     try:
         import_module("judgerank.collecting.run")
     except ModuleNotFoundError as error:
-        message = f"collecting takes {needed('collect')}: there is no {error.name}"
+        message = f"collecting requires {needed('collect')}: {error.name} is not installed"
         raise ConfigError(message) from None
     settings = {
         "questions": questions,
@@ -297,9 +295,7 @@ def seconds(text: str) -> float:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text.strip())
     if match is None or not float(match[1]):
-        raise typer.BadParameter(
-            f"{text!r} is no length of time such as 90s, 30m or 2h", param_hint="'--patience'"
-        )
+        raise typer.BadParameter(f"{text!r} is not a duration such as 90s, 30m or 2h", param_hint="'--patience'")
     return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
 

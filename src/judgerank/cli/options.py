@@ -199,16 +199,16 @@ FilesArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files of judgments, folders, or patterns such as 'logs/*.jsonl': JSON, JSON Lines, CSV, TSV, "
-        "Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; hf:OWNER/NAME on the Hugging "
-        "Face hub (::SPLIT where it has several); - is standard input.",
+        help="Files of judgments, folders, or patterns such as 'logs/*.jsonl'. They are JSON, JSON Lines, CSV, "
+        "TSV, Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; hf:OWNER/NAME on the "
+        "Hugging Face hub (::SPLIT where it has several); - is standard input.",
     ),
 ]
 QuestionsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="QUESTIONS",
-        help="Where questions and answers are: files, folders or patterns, also logs of Inspect, files of Every "
+        help="Questions and answers: files, folders or patterns. They may be logs of Inspect, files of Every "
         "Eval Ever, promptfoo, lm-eval, AlpacaEval, MT-Bench and Arena-Hard; a folder of texts by model; a set on "
         "the hub such as org/name; langfuse:DATASET or phoenix:DATASET.",
     ),
@@ -220,7 +220,7 @@ WinnerValuesOption = Annotated[
         rich_help_panel=FILE,
         metavar="KEY=VALUE",
         help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several "
-        "times; other=unknown takes all other words for no answer; a word that begins with a minus needs the "
+        "times; other=unknown treats all other words as no answer; a word that begins with a minus needs the "
         "option again.",
     ),
 ]
@@ -249,7 +249,7 @@ NamesOption = Annotated[
     typer.Option(
         "--names",
         rich_help_panel=FILE,
-        help="Names that differ in case alone: refused (ask), read as one (fold), or kept as written (exact).",
+        help="Names that differ only in case: rejected (ask), read as one (fold), or kept as written (exact).",
     ),
 ]
 CopiesOption = Annotated[
@@ -302,7 +302,7 @@ ForceOption = Annotated[
     typer.Option(
         "--force",
         rich_help_panel=OUTPUT,
-        help="Replace what judgerank did not write, too: never an input, and in a folder a copy is kept.",
+        help="Overwrite existing files. Inputs are never overwritten; in a folder a copy is kept.",
     ),
 ]
 RawOption = Annotated[
@@ -325,7 +325,7 @@ JsonOption = Annotated[
     typer.Option(
         "--json",
         rich_help_panel=OUTPUT,
-        help="Print one JSON document, also on failure; everything else goes to standard error.",
+        help="Print one JSON document, also on failure. Everything else goes to standard error.",
     ),
 ]
 

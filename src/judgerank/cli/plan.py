@@ -1,4 +1,4 @@
-"""`judgerank plan`: how many comparisons and judges a wanted precision takes.
+"""`judgerank plan`: how many comparisons and judges a given precision requires.
 
 Functions import what takes long to load, so that its help loads nothing of it.
 """
@@ -195,7 +195,7 @@ def plan(
     ] = QUESTION,
     json: JsonOption = False,
 ) -> None:
-    """Plan how many comparisons, questions and judges a wanted precision takes.
+    """Plan how many comparisons, questions and judges a given precision requires.
 
     The numbers come from the expected information of a design; widths are those that a ranking prints.
     """

@@ -43,7 +43,7 @@ from judgerank.cli.options import (
     shared_help,
     words_of,
 )
-from judgerank.cli.terminal import Progress, say, say_json, sized
+from judgerank.cli.terminal import Progress, say, say_json, say_wrapped, sized
 
 if TYPE_CHECKING:
     from judgerank.ranking.trust_report import TrustReport
@@ -84,6 +84,15 @@ def trust(
             help=shared_help("--output", "A folder, for tables with every judgment of every set."),
         ),
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            rich_help_panel=OUTPUT,
+            help=shared_help("--verbose", "That is, also the judgments to remove and each judge's part."),
+        ),
+    ] = False,
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
@@ -96,7 +105,7 @@ def trust(
     selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     chosen = {"model": model, "solver": solver.value, "level": level, "own_maker": own_maker.value}
-    tested(files, read, chosen, models, most, output, force, json)
+    tested(files, read, chosen, models, most, output, force, verbose, json)
 
 
 def tested(
@@ -107,6 +116,7 @@ def tested(
     most: int,
     output: Path | None,
     force: bool,
+    verbose: bool,
     json: bool,
 ) -> None:
     """Report on files; `read` is what `read_judgments` is told, `chosen` what `Settings` is."""
@@ -127,7 +137,12 @@ def tested(
     if json:
         say_json("trust", {**_document(report, folder), "own_maker": settings.own_maker})
         return
-    say(str(report))
+    if verbose:
+        say(str(report))
+    else:
+        sentences, table = report.summary()
+        say_wrapped(sentences)
+        say(f"\n{table}\nThe judgments to remove and each judge's part: --verbose")
     if folder is not None:
         say(f"\nthe tables: {folder}")
 

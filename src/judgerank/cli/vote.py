@@ -59,7 +59,7 @@ def vote(
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Write a page on which people vote blind: two answers, no names, keyboard or phone, no network.
+    """Create an offline page for blind human voting, by keyboard or on a phone.
 
     The page saves a file of votes that `judgerank rank` and `judgerank people` read.
     """

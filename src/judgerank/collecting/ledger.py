@@ -255,7 +255,7 @@ class Ledger:
                 self._kept = kept
                 break
         if self._kept is None:
-            return Replaced(f"{sentence}; no folder takes the {len(self._written)} judgments of this run")
+            return Replaced(f"{sentence}; no folder could store the {len(self._written)} judgments of this run")
         where = self._kept.name if self._kept.parent == self._path.parent else str(self._kept)
         return Replaced(f"{sentence}; the {len(self._written)} judgments of this run are in {where}")
 
