@@ -20,7 +20,7 @@
 #                    ARGS=store=true stores them
 # The tool
 #   make rank        rank your own models: DATA=my.jsonl, as judgerank rank
-#   make collect     ask LLM judges: ARGS="answers.jsonl --judges panel.yaml", as judgerank collect
+#   make collect     ask LLM judges: ARGS="answers.jsonl --panel panel.yaml", as judgerank collect
 # Tests and documentation
 #   make test        install what most tests need, then lint and all but the slow tests: a few minutes
 #   make test-all    install everything, then lint and all tests, as CI does

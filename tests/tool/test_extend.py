@@ -365,7 +365,7 @@ def test_the_page_on_answers_works(tmp_path):
         "judges: [{judge: j, model: m, base_url: 'http://127.0.0.1:9/v1', api_key_env: null}]"
     )
     own.environment["PYTHONPATH"] = str(tmp_path / "src")
-    command = "collect replies.jsonl --judges panel.yaml --dry-run"
+    command = "collect replies.jsonl --panel panel.yaml --dry-run"
     assert f"judgerank {command}\n" in own.text
     done = subprocess.run(
         [sys.executable, "-m", "judgerank", *command.split()],

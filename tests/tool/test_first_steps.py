@@ -6,8 +6,10 @@ import os
 import re
 import shlex
 import subprocess
+from collections import defaultdict
 from dataclasses import replace
 from importlib import import_module
+from typing import get_args, get_type_hints
 
 import pandas as pd
 import pytest
@@ -17,7 +19,9 @@ from typer.testing import CliRunner
 
 from judgerank import fit, rank
 from judgerank.cli import app, options
-from judgerank.cli.options import FILE, MODEL, OUTPUT, PAGE, UNCERTAINTY
+from judgerank.cli.commands import COMMANDS as MODULES
+from judgerank.cli.commands import RENAMED
+from judgerank.cli.options import FILE, MODEL, OUTPUT, PAGE, SHARED, UNCERTAINTY
 from judgerank.cli.terminal import Progress
 from judgerank.collecting.answer_sources import COLUMNS
 from judgerank.collecting.checking import checked, read_settings
@@ -44,6 +48,55 @@ from tests.forked import run_anew
 from tests.tool.command import RUN, environment, judgerank
 
 COMMANDS = typer.main.get_command(app).commands
+
+
+def options_by_name():
+    """What an option is, by its name: in each command the first of its names, the kind of value, and the help."""
+    by_name = defaultdict(list)
+    for command, module in ((name, import_module(f"judgerank.cli.{MODULES[name][0]}")) for name in COMMANDS):
+        types = get_type_hints(getattr(module, command))
+        for one in COMMANDS[command].params:
+            if one.param_type_name == "option" and one.name in types:
+                for name in [*one.opts, *one.secondary_opts]:
+                    by_name[name].append((one.opts[0], kind_of(types[one.name]), one.help))
+    return by_name
+
+
+def kind_of(annotation):
+    """Whether an option is a flag, or takes numbers or anything else."""
+    within = {kind_of(one) for one in get_args(annotation)} - {"nothing"}
+    if within:
+        return within.pop()
+    return {bool: "flag", int: "number", float: "number", type(None): "nothing"}.get(annotation, "value")
+
+
+OPTIONS = options_by_name()
+
+
+@pytest.mark.parametrize("name", sorted(name for name, uses in OPTIONS.items() if len(uses) > 1))
+def test_an_option_of_several_commands_has_one_meaning(name):
+    firsts, kinds, helps = map(set, zip(*OPTIONS[name], strict=True))
+    assert len(firsts) == len(kinds) == 1
+    meaning = SHARED.get(firsts.pop())
+    assert len(helps) == 1 if meaning is None else all(text.startswith(meaning) for text in helps)
+
+
+def test_one_meaning_has_one_name():
+    names = defaultdict(set)
+    for first, _, text in (use for uses in OPTIONS.values() for use in uses):
+        names[SHARED.get(first, text)].add(first)
+    assert [several for several in names.values() if len(several) > 1] == []
+    assert len({*SHARED.values()}) == len(SHARED)
+    assert [name for name in SHARED if len(OPTIONS[name]) < 2] == []
+
+
+@pytest.mark.parametrize(("command", "old"), [(name, old) for name, olds in RENAMED.items() for old in olds])
+def test_an_option_that_was_renamed_is_refused_by_its_new_name(command, old):
+    new = RENAMED[command][old].split()[0]
+    names = {name for one in COMMANDS[command].params for name in one.opts}
+    assert new in names and old not in names
+    done = CliRunner().invoke(app, [command, "file.jsonl", old, "x"])
+    assert done.exit_code == 2 and RENAMED[command][old] in done.output
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -92,7 +145,7 @@ def test_help_loads_nothing_but_what_draws_it(name):
 
 def test_collect_says_its_first_word_before_it_loads_what_takes_seconds():
     """After about 0.15 s of the processor; the client library alone takes three."""
-    code = "import sys; sys.argv = ['judgerank', 'collect', 'examples/answers.jsonl', '--judges', 'no.yaml']\n"
+    code = "import sys; sys.argv = ['judgerank', 'collect', 'examples/answers.jsonl', '--panel', 'no.yaml']\n"
     code += "from judgerank.cli import app, collect\n"
     code += "heavy = {'numpy', 'pandas', 'scipy', 'yaml', 'litellm'}\n"
     code += "collect.say = lambda text: print(text, sorted(heavy & set(sys.modules)))\napp()"

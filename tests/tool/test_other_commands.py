@@ -155,7 +155,7 @@ def verdicts(tmp_path):
 
 
 def test_new_models_are_placed_on_a_human_board(verdicts):
-    told = ("people", verdicts / "verdicts.csv", "--board", verdicts / "board.csv")
+    told = ("people", verdicts / "verdicts.csv", "--leaderboard", verdicts / "board.csv")
     done = judgerank(*told, "--level", "0.9")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("4 models without human votes, placed on the human scale of 10 others")
@@ -180,12 +180,12 @@ def test_new_models_are_placed_on_a_human_board(verdicts):
         ("missing.csv", (), "missing.csv: .*No such file or directory"),
         ("verdicts.csv", (), "verdicts.csv: .*model and elo"),
         ("few.csv", (), r"\b3 of .*\b4 or\b"),
-        ("board.csv", ("--human", "j0"), "--board .*--human and --next"),
+        ("board.csv", ("--human", "j0"), "--leaderboard .*--human and --next"),
     ],
 )
 def test_what_is_no_board_is_one_sentence(board, more, said, verdicts):
     pd.read_csv(verdicts / "board.csv").head(3).to_csv(verdicts / "few.csv", index=False)
-    done = judgerank("people", verdicts / "verdicts.csv", "--board", verdicts / board, *more)
+    done = judgerank("people", verdicts / "verdicts.csv", "--leaderboard", verdicts / board, *more)
     assert done.returncode == 1 and re.search(said, done.stderr)
     assert len(done.stderr.strip().splitlines()) == 1 and not done.stdout
 
@@ -389,8 +389,8 @@ RUNS = {
     "place": ("place board.npz november.csv december.csv", "place judgments.csv judgments.csv", 1),
     "diff": ("diff board.npz board.npz", "diff board.npz none.npz", 1),
     "plan": ("plan judgments.csv --by-judges 2", "plan --want speed=3", 2),
-    "collect": ("collect answers.jsonl --judges panel.yaml --dry-run", "collect answers.jsonl", 2),
-    "vote": ("vote answers.jsonl --votes 2", "vote none.jsonl", 1),
+    "collect": ("collect answers.jsonl --panel panel.yaml --dry-run", "collect answers.jsonl", 2),
+    "vote": ("vote answers.jsonl --comparisons 2", "vote none.jsonl", 1),
     "people": ("people votes.csv --human judge-large", "people judgments.csv", 1),
 }
 
@@ -438,10 +438,10 @@ def test_a_human_board_has_a_document_of_its_own(json_folder):
     elo = pd.Series(range(1000, 1000 + 10 * len(known), 10), known, name="elo")
     elo.rename_axis("model").to_csv(json_folder / "human.csv")
     done = judgerank(
-        "people", "judgments.csv", "--board", "human.csv", "--level", "0.5", "--json", cwd=json_folder
+        "people", "judgments.csv", "--leaderboard", "human.csv", "--level", "0.5", "--json", cwd=json_folder
     )
     assert done.returncode == 0, done.stderr
-    assert set(json.loads(done.stdout)) - {"command"} == keys_on_page("people --board")
+    assert set(json.loads(done.stdout)) - {"command"} == keys_on_page("people --leaderboard")
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -117,14 +117,14 @@ def panels(folder: Path, _: pytest.MonkeyPatch) -> None:
         "judges: 3",
     ):
         panel.write_text(text)
-        run("collect", source, "--judges", panel, "--dry-run", code=1)
+        run("collect", source, "--panel", panel, "--dry-run", code=1)
         run("collect", source, "--judge", "judge: me, provider: person", "--prompt", panel, "--dry-run", code=1)
     assert not mark.exists()
 
 
 def pages(folder: Path, _: pytest.MonkeyPatch) -> None:
     run("rank", judgments(folder, HOSTILE), "--output", folder / "out")
-    run("vote", answers(folder), "--output", folder / "vote.html")
+    run("vote", answers(folder), "--page", folder / "vote.html")
     for path in (folder / "out/index.html", folder / "vote.html"):
         page = path.read_text()
         assert "default-src 'none'" in unescape(page) and HOSTILE not in page
@@ -144,8 +144,8 @@ def network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("doctor", source)
     run("rank", source, "--output", folder / "out", "--save", folder / "board.npz")
     run("trust", source)
-    run("vote", asked, "--output", folder / "vote.html")
-    run("collect", asked, "--judge", "judge: me, provider: person", "--dry-run", "--output", folder / "j.jsonl")
+    run("vote", asked, "--page", folder / "vote.html")
+    run("collect", asked, "--judge", "judge: me, provider: person", "--dry-run", "--judgments", folder / "j.jsonl")
     run("vote", "nowhere", code=None)
     run("vote", folder / "nowhere.jsonl", code=None)
     assert seen == []

@@ -37,6 +37,7 @@ from judgerank.cli.options import (
     WithoutModelOption,
     how_read,
     selected,
+    shared_help,
     words_of,
 )
 from judgerank.cli.terminal import say, say_json
@@ -75,7 +76,7 @@ def cells(
             "--output",
             "-o",
             rich_help_panel=OUTPUT,
-            help=f"File to write: {', '.join(CELL_FORMS)}; of --sql, any.",
+            help=shared_help("--output", f"A file that ends in {', '.join(CELL_FORMS)}; with --sql, in anything."),
         ),
     ] = None,
     json: JsonOption = False,

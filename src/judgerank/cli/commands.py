@@ -83,6 +83,23 @@ REWORDED = {  # of typer's messages
     "Input should be greater than": "expected more than",
     "Input should be less than": "expected less than",
 }
+RENAMED = {  # earlier names of options, by command, and what to type now
+    "collect": {
+        "--judges": "--panel FILE",
+        "--output": "--judgments FILE",
+        "-o": "--judgments FILE",
+        "--answers": "--column answers=NAME",
+    },
+    "vote": {
+        "--output": "--page FILE",
+        "-o": "--page FILE",
+        "--items": "--next FILE",
+        "--votes": "--comparisons NUMBER",
+        "--answers": "--column answers=NAME",
+    },
+    "rank": {"--next": "--next-lines NUMBER"},
+    "people": {"--board": "--leaderboard CSV"},
+}
 HELP = {"-h", "--help"}
 LONGEST = 1500  # characters of a sentence
 JSON = "judgerank.json"  # where the context keeps whether --json is on the command line
@@ -210,8 +227,11 @@ def slip(error: Any, path: str) -> str:
     for typers, ours in REWORDED.items():
         message = message.replace(typers, ours)
     possibilities = getattr(error, "possibilities", None)
-    if possibilities is not None:
-        message = f"there is no option {error.option_name}"
+    option = getattr(error, "option_name", None)
+    new_name = RENAMED.get(path.split()[-1], {}).get(str(option))
+    if possibilities is not None or new_name:
+        message = f"there is no option {option}"
+        possibilities = [new_name] if new_name else possibilities
     elif choice := CHOICE.search(message):
         possibilities = get_close_matches(choice[1], re.findall(r"'([^']+)'", choice[2]), 1)
     elif MINUS.match(message):

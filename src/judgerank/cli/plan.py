@@ -41,6 +41,7 @@ from judgerank.cli.options import (
     finite,
     how_read,
     selected,
+    shared_help,
     words_of,
 )
 from judgerank.cli.terminal import Progress, say, say_json
@@ -92,7 +93,9 @@ def plan(
             min=1, help="Also plan for random panels of so many of the judges. Can be given several times."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Decides which judges are in random panels.")] = 2026,
+    seed: Annotated[
+        int, typer.Option(min=0, help=shared_help("--seed", "It decides which judges are in random panels."))
+    ] = 2026,
     n_models: Annotated[
         int | None,
         typer.Option(
@@ -152,9 +155,7 @@ def plan(
             help="Judges asked about each pair; by default as in the file.",
         ),
     ] = None,
-    repeats: Annotated[
-        int, typer.Option(rich_help_panel=QUESTIONS, min=1, help="How often a judge is asked the same.")
-    ] = 1,
+    repeats: Annotated[int, typer.Option(rich_help_panel=QUESTIONS, min=1, help=shared_help("--repeats"))] = 1,
     correlation: Annotated[
         float | None,
         typer.Option(
@@ -186,8 +187,10 @@ def plan(
         typer.Option(
             rich_help_panel=UNCERTAINTY,
             metavar="COLUMN",
-            help="What is sampled: question, or a column of the file such as template, whose values then stand "
-            "for questions.",
+            help=shared_help(
+                "--cluster",
+                "It is question, or a column of the file such as template, whose values then count as questions.",
+            ),
         ),
     ] = QUESTION,
     json: JsonOption = False,

@@ -49,6 +49,7 @@ from judgerank.cli.options import (
     how_read,
     notes_of,
     selected,
+    shared_help,
     words_of,
 )
 from judgerank.cli.terminal import Progress, say, say_json, say_wrapped, sized
@@ -83,7 +84,7 @@ AnswersOption = Annotated[
         "--answers",
         rich_help_panel=PAGE,
         metavar="FILE",
-        help="Questions and answers that were judged, to read on the page: the file that judgerank collect takes.",
+        help=shared_help("--answers", "It has the questions, too: the file that judgerank collect takes."),
     ),
 ]
 CardOption = Annotated[
@@ -151,11 +152,13 @@ def rank(
         typer.Option(
             rich_help_panel=UNCERTAINTY,
             metavar=f"[{'|'.join(CLUSTERS)}|COLUMN]",
-            help="How to treat judgments of the same question. question: cluster the standard errors by question; "
-            "without a column of questions, take each judgment by itself. effects: model the quality of every "
-            "single answer, which all its judges share. none: treat all judgments as independent. COLUMN: cluster "
-            "by another unit that was sampled, such as template. Given twice, the two are crossed: question and "
-            "rater. By default question.",
+            help=shared_help(
+                "--cluster",
+                "question: without a column of questions, each judgment is taken by itself. effects: the quality "
+                "of every single answer is modelled, which all its judges share. none: all judgments are taken as "
+                "independent. COLUMN: another unit, such as template. Given twice, the two are crossed: question "
+                "and rater. By default question.",
+            ),
         ),
     ] = None,
     whose: Annotated[
@@ -169,11 +172,9 @@ def rank(
     answers: AnswersOption = None,
     since: SinceOption = None,
     card: CardOption = None,
-    next_: Annotated[
+    next_lines: Annotated[
         int,
-        typer.Option(
-            "--next", rich_help_panel=PAGE, min=1, max=1000, help="Lines of comparisons to collect next, at most."
-        ),
+        typer.Option(rich_help_panel=PAGE, min=1, max=1000, help="Lines of comparisons to collect next, at most."),
     ] = 10,
     next_size: Annotated[
         int, typer.Option(rich_help_panel=PAGE, min=1, max=10**6, help="Comparisons in each of those lines.")
@@ -191,11 +192,11 @@ def rank(
             "--output",
             "-o",
             rich_help_panel=OUTPUT,
-            help="Folder to write to; by default rankings/ and the first file's name.",
+            help=shared_help("--output", "A folder; by default rankings/ and the first file's name."),
         ),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help="Print the notes of the page, too.")
+        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help=shared_help("--verbose"))
     ] = False,
     json: JsonOption = False,
     save: Annotated[
@@ -242,7 +243,7 @@ def rank(
         "cluster": tuple(cluster or CLUSTERS[:1]),
         "few": few,
     }
-    settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
+    settings |= {"next": next_lines, "next_size": next_size, "blocks": tuple(block or ())}
     settings |= {"own_maker": own_maker.value, "whose": whose.value}
     files, words = words_of(winner_values, files)
     selection = selected(without_judge, only_judge, without_model, category)

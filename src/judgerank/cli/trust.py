@@ -40,6 +40,7 @@ from judgerank.cli.options import (
     WithoutModelOption,
     how_read,
     selected,
+    shared_help,
     words_of,
 )
 from judgerank.cli.terminal import Progress, say, say_json, sized
@@ -80,7 +81,7 @@ def trust(
             "--output",
             "-o",
             rich_help_panel=OUTPUT,
-            help="Folder for the tables, with every judgment of every set.",
+            help=shared_help("--output", "A folder, for tables with every judgment of every set."),
         ),
     ] = None,
     json: JsonOption = False,

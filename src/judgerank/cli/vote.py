@@ -11,7 +11,17 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from judgerank.cli.options import ANSWER_COLUMNS, FILE, OUTPUT, ForceOption, JsonOption, QuestionsArgument, named
+from judgerank.cli.options import (
+    ANSWER_COLUMNS,
+    FILE,
+    OUTPUT,
+    ForceOption,
+    JsonOption,
+    QuestionsArgument,
+    answer_columns_help,
+    answer_columns_of,
+    shared_help,
+)
 from judgerank.cli.terminal import say, say_json
 
 NEXT = (
@@ -22,35 +32,30 @@ NEXT = (
 
 def vote(
     questions: QuestionsArgument,
-    votes: Annotated[
-        int | None, typer.Option(min=1, help="How many votes to ask for, at random; by default all there are.")
+    comparisons: Annotated[
+        int | None, typer.Option(min=1, help=shared_help("--comparisons", "They are drawn at random."))
     ] = None,
-    items: Annotated[
+    next_: Annotated[
         Path | None,
-        typer.Option(help="Ask for these, in this order: the file that judgerank people --next writes."),
+        typer.Option(
+            "--next", help=shared_help("--next", "judgerank people writes it; they are asked in its order.")
+        ),
     ] = None,
     voter: Annotated[str, typer.Option(help="Name of the person; by default the page asks.")] = "",
     ask: Annotated[str, typer.Option(help="The question at the top of the page.")] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Decides what is drawn and which answer comes first.")] = 2026,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, help=shared_help("--seed", "It decides what is asked and which answer comes first.")),
+    ] = 2026,
     column: Annotated[
         list[str] | None,
         typer.Option(
             rich_help_panel=FILE,
             metavar="KEY=NAME",
-            help=f"Name of a column, if it is not {', '.join(ANSWER_COLUMNS)}. Can be given several times.",
+            help=answer_columns_help(ANSWER_COLUMNS),
         ),
     ] = None,
-    answers: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=FILE,
-            metavar="COLUMN",
-            help="Column with a list of answers; by default a row is one answer.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", rich_help_panel=OUTPUT, help="HTML file to write.")
-    ] = Path("vote.html"),
+    page: Annotated[Path, typer.Option(rich_help_panel=OUTPUT, help=shared_help("--page"))] = Path("vote.html"),
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
@@ -58,15 +63,15 @@ def vote(
 
     The page saves a file of votes that `judgerank rank` and `judgerank people` read.
     """
-    drawn = Drawn(votes, items, seed)
-    columns = named(column, ANSWER_COLUMNS)
-    written(questions, columns, answers, drawn, (voter, ask), Page(output, force), json)
+    drawn = Drawn(comparisons, next_, seed)
+    columns, answers = answer_columns_of(column, ANSWER_COLUMNS)
+    written(questions, columns, answers, drawn, (voter, ask), Page(page, force), json)
 
 
 class Drawn(NamedTuple):
-    """What is asked: so many votes, of a list of items if there is one."""
+    """What is asked: so many comparisons, of a list of items if there is one."""
 
-    votes: int | None
+    comparisons: int | None
     items: Path | None
     seed: int
 
@@ -92,11 +97,11 @@ def written(
     from judgerank.voting.vote_page import drawn_items, listed_items, vote_page
     from judgerank.writing.targets import Outputs
 
-    votes, items, seed = drawn
+    comparisons, items, seed = drawn
     outputs = Outputs([*files_of(sources), *([items] if items is not None else ())], page.force)
     outputs.file(page.path)  # before anything is read
     read = read_questions(sources, columns, answers)
-    tasks = drawn_items(read, votes, seed) if items is None else listed_items(read, items, votes, seed)
+    tasks = drawn_items(read, comparisons, seed) if items is None else listed_items(read, items, comparisons, seed)
     outputs.write({page.path: vote_page(read, tasks, *pair_columns).encode()})
     if json:
         say_json("vote", {"items": len(tasks), "run_next": list(NEXT), "files": {"page": page.path}})
