@@ -325,6 +325,8 @@ def test_figures_on_sets_drawn_at_the_same_time_are_all_recorded(tmp_path):
         process.join()
     assert [process.exitcode for process in processes] == [0] * len(SETS)
     assert tree(tmp_path / "figures") == tree(tmp_path / "alone/figures")
+    home = tmp_path / "figures/paper" / SWEPT
+    assert [line for name in ("", *SETS) for line in unlike_listed(home / name, SIDECAR)] == []
 
 
 def test_a_kill_at_any_step_leaves_every_set_with_a_record_of_its_figures(of_sets, tmp_path, monkeypatch):
