@@ -28,14 +28,13 @@ from judgerank.data.judgments import Judgments
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.sidecars import content_of, digest
 from replication.differences import Difference
-from replication.freshness import inputs_of, made_by, settings_of
+from replication.freshness import RECORD, inputs_of, made_by, settings_of
 from replication.machine import CODE, committed, differs_from_commit, has_commit, machine
 from replication.sources import CACHE, texts_in
 from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
-RECORD = "run.json"
 OF_THE_RUN = ("machine", "made_by")  # parts in which runs with the same results may differ
 
 
