@@ -126,11 +126,11 @@ QUICK_CASES = {
     "studies/test_methods.py": {
         "test_a_measure_has_its_time_and_its_own_memory": 0,
     },
-    "studies/test_order_claims.py": {
+    "studies/test_validity.py": {
         "test_exact_tests_keep_the_level_with_few_comparisons": 0,
         "test_the_sentences_of_a_ranking_are_about_its_pairs": 0,
     },
-    "studies/test_plots.py": {
+    "studies/test_simulated_sections.py": {
         "test_figures_can_be_read_and_are_the_same_to_the_byte": 3,
     },
     "tool/test_atomic.py": {

@@ -2,7 +2,8 @@
 "missing."""
 
 import re
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,25 @@ from replication.differences import unlike_figures
 from replication.freshness import stale
 from replication.statistics import LEAST_ORDERED, one_more, one_more_by_order
 from tests import forked
-from tests.replication.changed_results import STORED, Change, Changed, changed
+
+STORED = Results(ROOT / "results")
+Change = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Changed(Results):
+    """The stored results with some tables changed."""
+
+    changes: dict[str, Change] = field(default_factory=dict)
+
+    def table(self, name: str) -> pd.DataFrame:
+        frame = super().table(name)
+        return self.changes[name](frame.copy()) if name in self.changes else frame
+
+
+def changed(**changes: Change) -> Changed:
+    return Changed(STORED.folder, changes)
+
 
 LABELS = {"printed_name", "unit", "place", "statement"}
 NOT_RESULTS = {"chatbot_arena_human", "judge_llms", "claims", "cited"}  # not printed numbers
