@@ -114,7 +114,8 @@ def outliving(numbers: pd.DataFrame, table: str) -> tuple[list[tuple], int]:
     """Checked numbers of a table whose verdict stays when what it reads moves, and how many are checked."""
     kept, count, reproduced = [], 0, causes()
     for entry in numbers[numbers["table"] == table].to_dict("records"):
-        if entry["verdict"] not in CHECKED or entry["kind"] == "cited":  # copies: tests/replication/test_copied.py
+        # copies are those of tests/replication/test_published.py
+        if entry["verdict"] not in CHECKED or entry["kind"] == "cited":
             continue
         count += 1
         key = (entry["table"], entry["row"], entry["column"])

@@ -13,9 +13,8 @@ import pytest
 from judgerank.collecting.batches import providers as forms
 from judgerank.data.listing import counted
 from tests.forked import Forked
-from tests.tool.batch_endpoint import Batching, whole
 from tests.tool.collecting import KEY, TOTAL, Done, collected, cost_bound, judgments, rows, started
-from tests.tool.endpoint import Server, serving
+from tests.tool.endpoint import Batching, Server, serving, whole
 
 PILOT = 3
 HALF = TOTAL // 2  # requests to each of two judges

@@ -193,6 +193,24 @@ def prompts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert {address[:2] for address in seen} <= {("127.0.0.1", server.server_port)}
 
 
+def assistants(folder: Path, _: pytest.MonkeyPatch) -> None:
+    mcp = pytest.importorskip("judgerank.mcp", exc_type=ImportError)
+    source, mark = judgments(folder), folder / "ran"
+    code = folder / "block.py"
+    code.write_text(f"open({str(mark)!r}, 'w')")
+    useful = [(name, {"files": [source]}) for name in ("doctor", "rank", "trust")]
+    useful += [("gate", {"files": [source], "baseline": "m0", "candidate": "m1"})]
+    refused = [("rank", {"files": [name]}) for name in ("hf:owner/name", "langfuse:set", "--block=block.py", "-")]
+    for option in ("block", "model", "panel", "answers", "models", "since", "save", "export", "page", "json_file"):
+        refused += [(name, {"files": [source], option: value}) for name in mcp.OPTIONS for value in (code, [code])]
+    before = contents(folder)
+    for name, arguments in useful + refused:
+        request = mcp.types.CallToolRequestParams(name=name, arguments=arguments)
+        failed = mcp.anyio.run(mcp.call, None, request).is_error
+        assert failed == ((name, arguments) in refused), (name, arguments)
+    assert contents(folder) == before
+
+
 PROMISES: dict[str, Callable[[Path, pytest.MonkeyPatch], None]] = {
     "your files": your_files,
     "inputs": inputs,
@@ -202,6 +220,7 @@ PROMISES: dict[str, Callable[[Path, pytest.MonkeyPatch], None]] = {
     "network": network,
     "keys": keys_stay,
     "your prompts": prompts,
+    "assistants": assistants,
 }
 
 

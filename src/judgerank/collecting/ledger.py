@@ -384,7 +384,7 @@ def opened(path: Path, wait: float = 0.0) -> Iterator[Ledger]:
     """
     path = path.resolve()  # one lock for a file and every link to it
     if path.is_dir():
-        raise ConfigError(f"{path.name} is a folder, not a file of judgments (name another one)")
+        raise ConfigError(f"{path.name} is a folder, not a file to write judgments to (--judgments FILE)")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock_path = path.with_name(path.name + ".lock")

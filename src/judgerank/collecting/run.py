@@ -243,10 +243,10 @@ def refuse_another_study(study: Study, ledger: Ledger, pending: Pending) -> None
     ]
     for name, records, tasks in files:
         if any(record.get("prompt") != digest(prompt) for record in records):
-            raise ConfigError(f"{name} holds answers to another prompt (name another file of judgments)")
+            raise ConfigError(f"{name} holds answers to another prompt (--judgments FILE names another file)")
         changed = changed_since(records, tasks, study.judges, study.questions, prompt, study.settings.moved)
         if changed:
-            raise ConfigError(f"{name}: {changed} (name another file of judgments)")
+            raise ConfigError(f"{name}: {changed} (--judgments FILE names another file)")
 
 
 def set_aside(study: Study, ledger: Ledger, pending: Pending) -> dict[Task, float]:
