@@ -18,7 +18,7 @@ judgerank ranks language models from pairwise judgments, and says how sure the r
 
   judgerank example                  # write judgments.csv, simulated judgments to play with
   judgerank doctor judgments.csv     # what does a file support, and what is wrong with it?
-  judgerank rank judgments.csv       # who leads, and how certain is it? A page and tables in rankings/
+  judgerank rank judgments.csv       # who leads, and how certain is it? A page in rankings/
 """
 LAST = "judgerank --help says what each is for, judgerank COMMAND --help explains one."
 
