@@ -24,7 +24,7 @@ settings.load_profile("core")
 # other files cover what it does, if not as far. Single tests of other files are marked where they stand.
 SLOW_BY_PART = {
     "replication": "cluster faults replicate seeded_faults simulation verify workflows",
-    "studies": "boards dependence method_comparison planning soft torture validity",
+    "studies": "boards dependence method_comparison planning soft",
     "tool": "collecting_money collecting_runs collecting_servers faults versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
@@ -119,6 +119,13 @@ QUICK_CASES = {
         "test_a_surrogate_run_says_so_everywhere": 1,
         "test_stored_tables_come_out_again": 2,
     },
+    "studies/test_bench.py": {
+        "test_a_few_of_every_kind_end_well": 0,
+        "test_a_lower_maximum_would_be_counted": 0,
+        "test_a_maximum_that_ties_alone_lead_to_is_found": 0,
+        "test_designs_that_once_took_every_iteration_end": 0,
+        "test_the_other_optimiser_reaches_the_maximum": 0,
+    },
     "studies/test_graded_answers.py": {
         "test_a_stored_setting_comes_out_again": 0,
         "test_a_stored_setting_of_rankings_comes_out_again": 0,
@@ -126,12 +133,18 @@ QUICK_CASES = {
     "studies/test_methods.py": {
         "test_a_measure_has_its_time_and_its_own_memory": 0,
     },
-    "studies/test_validity.py": {
-        "test_exact_tests_keep_the_level_with_few_comparisons": 0,
-        "test_the_sentences_of_a_ranking_are_about_its_pairs": 0,
-    },
     "studies/test_simulated_sections.py": {
         "test_figures_can_be_read_and_are_the_same_to_the_byte": 3,
+    },
+    "studies/test_validity.py": {
+        "test_a_surrogate_run_writes_what_it_should": 0,
+        "test_every_judge_answers_by_the_model_whatever_the_dependence": 0,
+        "test_exact_tests_keep_the_level_with_few_comparisons": 0,
+        "test_intervals_hold_where_a_judge_runs_off": 0,
+        "test_islands_are_measured_by_either_solver": 0,
+        "test_questions_make_judges_err_together": 0,
+        "test_the_section_writes_its_tables": 0,
+        "test_the_sentences_of_a_ranking_are_about_its_pairs": 0,
     },
     "tool/test_atomic.py": {
         "test_a_process_that_is_killed_loses_nothing": 2,

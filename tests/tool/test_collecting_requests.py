@@ -141,10 +141,10 @@ def text_file(folder: Path) -> str:
         (big, "has 5.0 MB, and 5 are taken"),
         (outside, "not sent:"),
         (linked, "not sent:"),
-        (text_file, "is no png, jpeg, gif, webp file"),
+        (text_file, "is not a png, jpeg, gif, webp file"),
         (lambda folder: "s3://bucket/cat.png", "image s3://bucket/cat.png "),
         (lambda folder: "data:image/png;base64,@@@", "Base64"),
-        (lambda folder: "data:image/svg+xml,<svg/>", "is no png, jpeg, gif, webp file"),
+        (lambda folder: "data:image/svg+xml,<svg/>", "is not a png, jpeg, gif, webp file"),
     ],
 )
 def test_images_that_are_not_sent(tmp_path, place, said):

@@ -126,7 +126,7 @@ FILES = [
     ("a prompt without answers", "prompt.yaml", "text: '{question}'\n", "collect", "{first}"),
     ("another environment", "p.yaml", panel(more="api_key_env: NOT_SET\n"), "collect",
      "variable NOT_SET "),
-    ("a folder to append to", "q.jsonl", QUESTIONS, "collect --judgments .", r" is a folder,.*name another one"),
+    ("a folder to append to", "q.jsonl", QUESTIONS, "collect --judgments .", r" is a folder,.*--judgments FILE"),
 ]  # fmt: skip
 
 
