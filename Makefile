@@ -20,7 +20,7 @@
 #                    ARGS=store=true stores them
 # The tool
 #   make rank        rank your own models: DATA=my.jsonl, as judgerank rank
-#   make collect     ask LLM judges: ARGS="answers.jsonl --judges panel.yaml", as judgerank collect
+#   make collect     ask LLM judges: ARGS="answers.jsonl --panel panel.yaml", as judgerank collect
 # Tests and documentation
 #   make test        install what most tests need, then lint and all but the slow tests: a few minutes
 #   make test-all    install everything, then lint and all tests, as CI does
@@ -33,6 +33,7 @@
 # Installation
 #   make study       install what `make reproduce` needs in .venv: requirements-study.lock, a part of requirements.lock
 #   make test-environment  install what `make test` needs in .venv: requirements-test.lock, a part of requirements.lock
+#   make docs-environment  install what `make docs` needs in .venv: requirements-docs.lock, a part of requirements.lock
 #   make environment install everything in .venv: requirements.lock
 #   make lock        resolve the lock files again (needs uv)
 # Any command: BIN=$CONDA_PREFIX/bin runs it in an environment of your own and installs nothing
@@ -51,7 +52,7 @@ UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help reproduce beyond stale tables test test-all lowest newest licences smoke figures audit crate verify verify_beyond kernels bench torture screens rank collect docs lock study \
-        test-environment environment \
+        test-environment docs-environment environment \
         $(SECTIONS)
 
 reproduce: $(PAPER)
@@ -66,9 +67,10 @@ beyond: $(BEYOND)
 ifeq ($(BIN),$(VENV))
 study: .venv/study
 test-environment: .venv/test
+docs-environment: .venv/docs
 environment: .venv/installed
 else
-study test-environment environment:
+study test-environment docs-environment environment:
 	@test -x '$(BIN)/python' || { echo 'BIN=$(BIN): no program named python in this folder' >&2; exit 1; }
 endif
 
@@ -81,9 +83,13 @@ endif
 	$(call install,$<)
 	touch .venv/study $@
 
+.venv/docs: requirements-docs.lock pyproject.toml
+	$(call install,$<)
+	touch $@
+
 .venv/installed: requirements.lock pyproject.toml
 	$(call install,$<)
-	touch .venv/study .venv/test $@
+	touch .venv/study .venv/test .venv/docs $@
 
 define install
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -141,10 +147,12 @@ DATA ?=
 rank: environment
 	$(BIN)/judgerank rank $(if $(DATA),'$(subst ','\'',$(DATA))') $(ARGS)
 
-docs: environment
+docs: docs-environment
 	$(BIN)/zensical build --strict
+	rm -rf site/figures
+	cp -R figures site/
 
-lock: TESTED := study test scale zstd excel
+lock: TESTED := study test scale zstd excel mcp
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-header --quiet -o requirements.lock
@@ -154,3 +162,5 @@ lock:
 	  --generate-hashes --no-header --quiet -o requirements-test.lock
 	echo hatchling | uv pip compile pyproject.toml - --extra collect --universal --python-version 3.11 \
 	  -c requirements.lock --generate-hashes --no-header --quiet -o requirements-gate.lock
+	printf '%s\n' zensical 'mkdocstrings[python]' hatchling editables pip | uv pip compile - --universal \
+	  --python-version 3.11 -c requirements.lock --generate-hashes --no-header --quiet -o requirements-docs.lock

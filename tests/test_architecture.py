@@ -40,6 +40,7 @@ EXTRAS = {
     "judgerank.plots": {"matplotlib"},
     "judgerank.gating.pytest_plugin": {"pytest"},
     "judgerank.inspecting": {"inspect_ai"},
+    "judgerank.mcp": {"anyio", "mcp", "pydantic"},
     "judgerank.collecting": {"httpx", "litellm", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
 }
 # each may import those before it and what is beside it in the same folder
@@ -59,7 +60,7 @@ LAYERS = [
     ["collecting"],
     ["gating", "voting", "inspecting"],
     ["cli"],
-    ["__init__", "__main__"],
+    ["__init__", "__main__", "mcp"],
 ]
 # imported by the function that needs it, and not before: loading it takes time, and no stored number depends on it
 # (all commands do, and are not listed: their help has to load little)

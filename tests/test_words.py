@@ -75,7 +75,7 @@ def pages() -> dict[str, str]:
     paths = [*markdown_in([ROOT / "README.md", ROOT / "docs"])]
     found = {path.relative_to(ROOT).as_posix(): path.read_text() for path in paths}
     log = (ROOT / "CHANGELOG.md").read_text()
-    return found | {"CHANGELOG.md": log.partition("## [Unreleased]")[2].partition("\n## [")[0]}
+    return found | {"CHANGELOG.md": log.partition("## [Unreleased]")[2].partition("\n## [0.2")[0]}
 
 
 @pytest.mark.parametrize("name", sorted(pages()))

@@ -16,7 +16,7 @@ from rocrate.model import ContextEntity, Entity
 from rocrate.rocrate import ROCrate
 
 from replication import published
-from replication.freshness import STAMPS
+from replication.freshness import STAMPS, figures_record, figures_sidecar
 from replication.machine import commit_date
 from replication.sources import files_of_script
 
@@ -137,15 +137,13 @@ class Recorder:
         return [self.file(folder / name, sha256=digest, **based) for name, digest in sorted(made.items())]
 
     def _figures(self, folder: Path, tables: list[Entity]) -> list[Entity]:
-        sidecar = folder / "figures.json"
-        if not sidecar.is_file():
+        record = figures_record(folder)
+        if record is None:
             return []
         sources = [table for table in tables if table.id.endswith(".csv")]
-        made = json.loads(sidecar.read_text())["files"]
-        self.file(sidecar)
-        return [
-            self.file(folder / name, sha256=digest, isBasedOn=sources) for name, digest in sorted(made.items())
-        ]
+        self.file(figures_sidecar(folder))
+        made = sorted(record["files"].items())
+        return [self.file(folder / name, sha256=digest, isBasedOn=sources) for name, digest in made]
 
     def _context(self, identifier: str, kind: str, **properties: object) -> Entity:
         entity = self.crate.get(identifier)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from matplotlib.figure import Figure
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import versions
 from judgerank.writing.sidecars import STAGING, digest, written
+from replication.freshness import SIDECAR, figures_record, figures_sidecar, listed_figures
 from replication.legends import wrong_labels
 from replication.plots.drawn import DIGITS, drawn_by, figure_record
 from replication.plots.labels import save_figures
@@ -160,12 +160,16 @@ def _is_integer(value: float) -> bool:
 
 
 def unlike_listed(folder: Path, sidecar: str) -> list[Difference]:
-    """What in a folder is not as its sidecar lists it: files replaced, missing, or added beside them."""
-    name = folder.name
-    if (folder / STAGING).exists():
+    """What in a folder is not as it is listed in its sidecar, which for figures may be one of several folders.
+
+    Files may have been replaced, be missing, or have been added beside those listed.
+    """
+    name, is_of_figures = folder.name, sidecar == SIDECAR
+    home = figures_sidecar(folder).parent if is_of_figures else folder
+    if (home / STAGING).exists():
         return [Difference(name, "", STAGING, "left by an interrupted run", "run the section again")]
     try:
-        listed = written(folder, sidecar)
+        listed = listed_figures(folder) if is_of_figures else written(folder, sidecar)
     except ConfigError as error:
         return [Difference(name, "", sidecar, str(error), "a list of files with digests")]
     if listed is None:
@@ -237,7 +241,6 @@ def _order(version: str) -> tuple[int, ...]:
 # Figures compared with what is stored of them: the data and words that they draw, and their pixels.
 
 
-SIDECAR = "figures.json"
 CLOSE = 1.5 * 10.0 ** (1 - DIGITS)  # relative to the largest sum over the points drawn: one of the last digit
 LEVELS = 2 / 255  # by which processors may smooth an edge otherwise
 
@@ -248,7 +251,7 @@ def other_drawers(stored: Path) -> str:
     Other versions of matplotlib and FreeType set every letter and margin otherwise. Measured over this project's
     figures with 3.10.8 and 3.11.2: two names swapped in a picture differ less than the same picture does.
     """
-    drawers = [_record(stored).get("drawn_by") or {}, drawn_by()]
+    drawers = [(figures_record(stored) or {}).get("drawn_by") or {}, drawn_by()]
     if drawers[0] == drawers[1]:
         return ""
     versions = (
@@ -271,7 +274,7 @@ def unlike_figures(
     tables : mapping of str to DataFrame
         The section's stored tables, by name.
     stored : Path
-        The folder with the pictures and their sidecar.
+        The folder with the pictures.
     """
     differences = [
         Difference(section, name, "legend", wrong, "the numbers of its label")
@@ -280,7 +283,7 @@ def unlike_figures(
     ]
     with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name:
         save_figures(drawn, Path(name))
-        differences += _unlike_records(section, _record(stored), figure_record(drawn))
+        differences += _unlike_records(section, figures_record(stored) or {}, figure_record(drawn))
         is_comparable = not other_drawers(stored)
         for file in sorted({path.name for folder in (stored, Path(name)) for path in folder.glob("*.png")}):
             stored_file, drawn_file = stored / file, Path(name, file)
@@ -290,11 +293,6 @@ def unlike_figures(
             elif is_comparable and (difference := unlike_pixels(stored_file, drawn_file)):
                 differences.append(Difference(stored.name, "", file, difference, "as drawn from the tables"))
     return differences
-
-
-def _record(stored: Path) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((stored / SIDECAR).read_text())
-    return record
 
 
 def _unlike_records(section: str, stored: dict[str, Any], now: dict[str, Any]) -> Iterator[Difference]:

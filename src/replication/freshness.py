@@ -1,9 +1,10 @@
 """Whether what is stored is what this code computes.
 
-The sidecar of every folder, run.json beside tables and figures.json beside figures, has digests of what made its
-files: the code, the settings, the data. What is stored is fresh if the code, the settings in conf/ and the data at
-hand have these digests now. If only the code has changed since, a stamp in results/verified.csv makes it fresh
-again: one is put there where the code was found to give the same files, by `make verify` or by another run.
+Sidecars, run.json beside tables and figures.json beside figures, have digests of what made the files: the code,
+the settings, the data. Each folder of tables has one, and each section's figures, with an entry for each set that
+the section runs on in turn. What is stored is fresh if the code, the settings in conf/ and the data at hand have
+these digests now. If only the code has changed since, a stamp in results/verified.csv makes it fresh again: one is
+put there where the code was found to give the same files, by `make verify` or by another run.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import locked, replace_file
-from judgerank.writing.sidecars import content_of
+from judgerank.writing.sidecars import content_of, require_inside, written
 from replication.cache_files import JsonCache
 from replication.config import CONF, NOT_RESULTS, ROOT, lot_of, script_of, sets_of
 from replication.datasets import find_file
@@ -35,7 +36,9 @@ from replication.machine import commit
 from replication.sources import CACHE, SOURCES, digest_of, named_modules, script_digest, texts_in
 
 LOTS = ("paper", "beyond")
-SIDECARS = {"tables": "run.json", "figures": "figures.json"}
+RECORD = "run.json"
+SIDECAR = "figures.json"
+SETS = "sets"  # in a section's sidecar, what is recorded of its figures on each set
 AUDIT = "audit"
 STAMPS = "verified.csv"
 STAMPED = ["section", "set", "kind", "files", "code", "commit", "date"]
@@ -90,11 +93,46 @@ def tables_of(files: Mapping[str, str]) -> dict[str, str]:
 
 def files_stored(results: Path) -> dict[str, str]:
     """Digests of the files of every stored run, all of which the audit may read, by its folder."""
-    records = [record for lot in LOTS for record in sorted((results / lot).rglob(SIDECARS["tables"]))]
+    records = [record for lot in LOTS for record in sorted((results / lot).rglob(RECORD))]
     return {
         record.parent.relative_to(results).as_posix(): digest_of((content_of(record) or {}).get("files"))
         for record in records
     }
+
+
+def figures_sidecar(folder: Path) -> Path:
+    """The file that records the figures in a folder: in it, or for those on one set in that of the section."""
+    own, shared = folder / SIDECAR, folder.parent / SIDECAR
+    return shared if shared.is_file() and not own.exists() else own
+
+
+def figures_record(folder: Path) -> dict[str, Any] | None:
+    """What is recorded of the figures in a folder, their digests among it; None if nothing is."""
+    sidecar = figures_sidecar(folder)
+    content = content_of(sidecar)
+    if content is None or sidecar.parent == folder:
+        return content
+    sets = content.get(SETS)
+    record = sets.get(folder.name) if isinstance(sets, dict) else None
+    return record if isinstance(record, dict) else None
+
+
+def listed_figures(folder: Path) -> dict[str, str] | None:
+    """Digests by name of the figures that are recorded to be in a folder; None if nothing is recorded of it.
+
+    Raises
+    ------
+    ConfigError
+        If what is there is no record, or lists files that are not inside the folder.
+    """
+    sidecar, record = figures_sidecar(folder), figures_record(folder)
+    if record is None or sidecar.parent == folder:
+        return written(folder, SIDECAR)
+    files = record.get("files")
+    if not isinstance(files, dict) or not all(isinstance(digest, str) for digest in files.values()):
+        raise ConfigError(f"{sidecar} does not list the figures in {folder}")
+    require_inside(folder, files, sidecar)
+    return files
 
 
 def stale(results: Path) -> pd.DataFrame:
@@ -133,7 +171,7 @@ def stamp(results: Path, sections: Mapping[str, Collection[str]]) -> None:
         that runs once, whatever its folder is called. What is fresh without a stamp gets none, and neither does
         what has other settings or data than now.
     """
-    with _waiting_for(results):
+    with waiting_for(results):
         before = _stamps(results)
         stamps, now = {_key(row): row for row in before.to_dict("records")}, _now()
         for entry in _stored(results):
@@ -202,7 +240,7 @@ class _Stored:
 
 def _stored(results: Path) -> Iterator[_Stored]:
     for lot in LOTS:
-        for path in sorted((results / lot).rglob(SIDECARS["tables"])):
+        for path in sorted((results / lot).rglob(RECORD)):
             section, *below = path.parent.relative_to(results / lot).parts
             yield from _of_run(results, lot, section, "/".join(below), content_of(path) or {})
     sidecar = content_of(results / LOTS[0] / f"{AUDIT}.json")
@@ -223,7 +261,7 @@ def _of_run(results: Path, lot: str, section: str, of: str, record: Mapping[str,
             yield _Stored(lot, section, str(name), "ratios", "", made if any(made.values()) else {}, now)
     else:
         yield _Stored(lot, section, of, "tables", digest_of(files), record.get("made_by", {}), now, seconds)
-    drawn = content_of(results.parent / "figures" / lot / section / of / SIDECARS["figures"])
+    drawn = figures_record(results.parent / "figures" / lot / section / of)
     if drawn is not None:
         now = settings.made_by(section, tables_of(files), "figures")
         made = drawn.get("made_by", {})
@@ -310,7 +348,7 @@ def _now() -> tuple[str, str]:
 
 
 @contextmanager
-def _waiting_for(folder: Path) -> Iterator[None]:
+def waiting_for(folder: Path) -> Iterator[None]:
     """Keep other runs from writing to a folder; wait for those that do."""
     with ExitStack() as stack:
         for left in reversed(range(WAITED)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,11 +19,11 @@ from judgerank.data.judgments import Judgments
 from judgerank.plots.looks import in_style
 from judgerank.reading.read import read_judgments
 from judgerank.writing.atomic import locked, recover, staged
-from judgerank.writing.sidecars import written
+from judgerank.writing.sidecars import content_of, digest, fingerprint, written
 from replication import published
 from replication.config import CONF, ROOT, lot_of, main, run_folder
 from replication.datasets import load_judgments
-from replication.freshness import made_by, settings_of, stamp_run, tables_of
+from replication.freshness import SETS, SIDECAR, made_by, settings_of, stamp_run, tables_of, waiting_for
 from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
 from replication.records import RECORD, provenance, store
@@ -182,14 +183,43 @@ class _Sets(dict):
 def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     stored, target = (output_folder(cfg, name, section, kind) for name in ("results", "figures"))
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
-    with in_style(), staged(target, "figures.json") as folder:
+    is_on_set = target.parts[-2:] == (section, _chosen(cfg)[0])
+    with in_style(), _staged_on_set(target) if is_on_set else staged(target, SIDECAR) as folder:
         figures = draw(tables, suffix_of(cfg, kind))
         save_figures(figures, folder)
         drawn_from = tables_of(written(stored, RECORD) or {})
         record = {"section": section, "surrogate": bool(kind), **figure_record(figures)}
         record["made_by"] = made_by(section, settings_of(cfg), drawn_from, "figures")
-        (folder / "figures.json").write_text(json.dumps(record))
+        (folder / SIDECAR).write_text(json.dumps(record))
     log.info("%s: tables in %s, figures in %s", section, display_path(stored), display_path(target))
+
+
+@contextmanager
+def _staged_on_set(target: Path) -> Iterator[Path]:
+    """A folder as of `staged`, for a section's figures on one set: the sidecar becomes an entry in the section's.
+
+    Figures on other sets stay as they are, and so do their entries, whether the figures are as recorded or not.
+    """
+    home, name = target.parent, target.name
+    with locked(target), waiting_for(home):
+        recover(home)
+        listed = written(home, SIDECAR) or {}
+        sets = (content_of(home / SIDECAR) or {}).get(SETS, {})
+        # own figures that runs on other sets could not list, as they were edited or missing then
+        unlisted = {f"{name}/{file}" for file in sets.get(name, {}).get("files", {})} - listed.keys()
+        with staged(home, SIDECAR, force=bool(unlisted)) as folder:
+            for file, recorded in listed.items():
+                if not file.startswith(f"{name}/") and fingerprint(home / file) == recorded:
+                    (folder / file).parent.mkdir(exist_ok=True)
+                    shutil.copy2(home / file, folder / file)
+            own = folder / name
+            own.mkdir()
+            yield own
+            record = json.loads((own / SIDECAR).read_text())
+            (own / SIDECAR).unlink()
+            record["files"] = {path.name: digest(path) for path in sorted(own.iterdir())}
+            sets = dict(sorted({**sets, name: record}.items()))
+            (folder / SIDECAR).write_text(json.dumps({"section": record["section"], SETS: sets}))
 
 
 def output_folder(cfg: DictConfig, name: str, section: str, kind: str = "") -> Path:

@@ -28,14 +28,13 @@ from judgerank.data.judgments import Judgments
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.sidecars import content_of, digest
 from replication.differences import Difference
-from replication.freshness import inputs_of, made_by, settings_of
+from replication.freshness import RECORD, inputs_of, made_by, settings_of
 from replication.machine import CODE, committed, differs_from_commit, has_commit, machine
 from replication.sources import CACHE, texts_in
 from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
-RECORD = "run.json"
 OF_THE_RUN = ("machine", "made_by")  # parts in which runs with the same results may differ
 
 
@@ -117,7 +116,8 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether two records are of the same results, by the same packages, and the earlier one tells as much.
 
     A record of code that was not committed does not stay where that of a commit can take its place. Python itself
-    is the machine's; packages are those of the lock file. The code may differ: `freshness.stamp` notes that.
+    is the machine's; packages are those of the lock file. The code may differ, and our own version with it:
+    `freshness.stamp` notes that.
     """
     if _of_results(earlier) != _of_results(now):
         return False
@@ -127,7 +127,8 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
 
 
 def _of_results(record: dict[str, Any]) -> dict[str, Any]:
-    packages = {name: version for name, version in record.get("versions", {}).items() if name != "python"}
+    others = ("python", "judgerank")
+    packages = {name: version for name, version in record.get("versions", {}).items() if name not in others}
     return {key: value for key, value in record.items() if key not in (*OF_THE_RUN, "digest")} | {
         "versions": packages
     }

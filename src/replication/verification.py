@@ -24,7 +24,6 @@ from judgerank.writing.atomic import staged
 from replication import freshness
 from replication.config import ROOT, script_of, sets_of
 from replication.differences import (
-    SIDECAR,
     Difference,
     compare,
     other_drawers,
@@ -34,6 +33,7 @@ from replication.differences import (
     unlike_versions,
 )
 from replication.errors import NotAsStoredError
+from replication.freshness import SIDECAR
 from replication.machine import peak_memory_mb, total_processor_seconds
 from replication.outputs import folder_of, load_section_data, suffix_of
 from replication.records import (

@@ -13,7 +13,8 @@ from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.preprocessors import Preprocessor
 
-# figures/ stands beside the pages, too, but not two folders up
+# `make docs` copies figures/ into the site, where it is one folder nearer to the pages than in the repository
+FIGURE = re.compile(r"(!\[[^\]]*\]\((?:\.\./)+)\.\./(figures/)")
 OUT_OF_DOCS = re.compile(
     r"\]\((?:\.\./)+((?:experiments|conf|results|src|tests|examples|(?<=\.\./\.\./)figures)/[^)\s]+"
     r"|[A-Z]\w+\.\w+|codecheck\.yml)\)"
@@ -31,7 +32,8 @@ class Rewritten(Preprocessor):
         self.repository = repository.rstrip("/")
 
     def run(self, lines: list[str]) -> list[str]:
-        linked = OUT_OF_DOCS.sub(rf"]({self.repository}/blob/main/\1)", "\n".join(lines))
+        text = FIGURE.sub(r"\1\2", "\n".join(lines))
+        linked = OUT_OF_DOCS.sub(rf"]({self.repository}/blob/main/\1)", text)
         return DIAGRAM.sub(_as_text, linked).split("\n")
 
 

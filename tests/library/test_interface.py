@@ -650,7 +650,7 @@ def test_what_users_see_has_a_docstring(name):
 # What a sentence tells to install is what pyproject.toml declares, and never this package from an index.
 
 
-@pytest.mark.parametrize("extra", ["collect", "excel", "parquet", "plot", "scale", "zstd"])
+@pytest.mark.parametrize("extra", ["collect", "excel", "mcp", "parquet", "plot", "scale", "zstd"])
 def test_an_extra_is_told_with_all_of_its_packages(extra):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     said = modules.needed(extra)

@@ -42,7 +42,7 @@ from replication.auditing.reviewing import (
 )
 from replication.config import ROOT
 from replication.crate import crate_of
-from tests.replication.changed_results import STORED, Changed
+from tests.replication.test_audit import STORED, Changed
 from tests.replication.test_packaging import make_sections
 
 CLAIMS = published.table("claims")

@@ -231,7 +231,21 @@ def test_title_licence_and_keywords_are_the_same_everywhere():
     assert codemeta["description"] == PROJECT["description"]
     assert CITATION["license"] == zenodo["license"] == PROJECT["license"]
     assert codemeta["license"].endswith(f"/{PROJECT['license']}")
-    assert CITATION["keywords"] == codemeta["keywords"] == zenodo["keywords"]
+    assert CITATION["keywords"] == codemeta["keywords"] == zenodo["keywords"] == PROJECT["keywords"]
+
+
+def test_what_an_index_shows_is_known_to_it_and_true():
+    classifiers, place = PROJECT["classifiers"], CITATION["repository-code"]
+    versions = [name.rpartition(" ")[2] for name in classifiers if re.search(r":: 3\.\d+$", name)]
+    assert versions == PYTHONS
+    assert ("Framework :: Pytest" in classifiers) == ("pytest11" in PROJECT["entry-points"])
+    assert ("Typing :: Typed" in classifiers) == (ROOT / "src/judgerank/py.typed").is_file()
+    assert PROJECT["urls"]["Paper"] == published.ADDRESS
+    for address in {*PROJECT["urls"].values()} - {published.ADDRESS}:
+        assert address.partition(place)[0] == "", address
+        path = re.sub(r"^/(?:tree|blob)/main/", "", address.removeprefix(place))
+        assert path in ("", "/issues") or (ROOT / path).exists(), address
+    assert set(classifiers) <= pytest.importorskip("trove_classifiers").classifiers
 
 
 def test_a_release_is_of_the_version_and_the_place_that_the_citation_names():

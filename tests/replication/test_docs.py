@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import io
 import json
 import os
 import re
@@ -11,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import threading
+from contextlib import redirect_stdout
 from functools import partial
+from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,8 @@ import pandas as pd
 import pytest
 import yaml
 from markupsafe import escape
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -33,8 +39,8 @@ from replication.config import ROOT, script_of
 from replication.datasets import find_file
 from tests import forked
 from tests.real_data import FILES, needs_data
-from tests.replication.test_config import composed
-from tests.replication.test_packaging import make_sections
+from tests.replication.test_config import CITATION, composed
+from tests.replication.test_packaging import PROJECT, make_sections
 from tests.test_architecture import LAYERS
 
 PAGES = {
@@ -45,16 +51,24 @@ README, ITEM_PAGE = PAGES["README.md"], PAGES["docs/paper/items.md"]
 EVERY = "\n".join(PAGES.values())
 MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
 SECTIONS = make_sections()
-MOST_WORDS = 1_500  # of a page on a task: more belongs to a reference or to the study
+MOST_WORDS = 1_500  # of a page: more belongs to another page, or is said twice
+WRITTEN = re.compile(r"<!-- (?P<block>[\w ]+): written by make audit -->.*?<!-- /(?P=block) -->", re.DOTALL)
 
 
-def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 150
+def words_of(text: str) -> list[str]:
+    """What is read of a page: not the tables that `make audit` writes, addresses, or rules of tables."""
+    read = re.sub(r"<!--.*?-->|(?<=\])\([^)]*\)", "", WRITTEN.sub("", text), flags=re.DOTALL)
+    return re.findall(r"[^\s|]*\w[^\s|]*", read)
 
 
-@pytest.mark.parametrize("page", sorted(name for name in PAGES if name.startswith("docs/tutorials/")))
-def test_a_page_on_a_task_is_short(page):
-    assert len(PAGES[page].split()) <= MOST_WORDS
+def test_the_readme_fits_two_screens():
+    assert len(README.splitlines()) <= 100
+    assert len(words_of(README)) <= 750
+
+
+@pytest.mark.parametrize("page", sorted(name for name in PAGES if not name.startswith("docs/reference/")))
+def test_a_page_is_short(page):
+    assert len(words_of(PAGES[page])) <= MOST_WORDS
 
 
 def test_the_readme_begins_with_the_replication_its_verdict_and_two_commands():
@@ -95,11 +109,46 @@ def test_what_is_shown_of_a_ranking_is_what_the_command_prints(page, example, mo
     assert [line for line in shown.splitlines() if line not in said and line not in sentences] == []
 
 
-def test_the_example_of_the_readme_prints_what_it_shows(example, capsys, monkeypatch):
+def test_the_line_of_python_in_the_readme_gives_what_is_shown(example, monkeypatch):
     monkeypatch.chdir(example)
-    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
-    exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out == shown
+    (line,) = re.findall(r"`(judgerank\.rank\(.*?)`", README)
+    (shown,) = re.findall(r"^ +1 +(\w+) +(-?[\d.]+)", README, re.MULTILINE)
+    first = eval(line, {"judgerank": judgerank}).iloc[0]
+    assert (first["model"], f"{first['score']:.3f}") == shown
+
+
+INCONCLUSIVE = 2  # exit code of a gate
+EXAMPLE = "judgments.csv"
+
+
+def runnable_commands(page: str) -> list[str]:
+    """Commands of a page that need nothing but what `judgerank example` or one of them wrote, in their order."""
+    shown = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
+    lines = re.findall(r"^(judgerank .*?) *(?:#.*)?$", shown, re.MULTILINE)
+    needed = re.compile(r"[>|]|\.py\b|(?<=--models )\S+|\b(?:new|newcomer)\.csv")  # shell, or what the reader has
+    return [line for line in lines if EXAMPLE in line.split() and not needed.search(line)]
+
+
+OF_THE_EXAMPLE = sorted(name for name in PAGES if runnable_commands(name))
+
+
+@pytest.mark.parametrize("page", OF_THE_EXAMPLE)
+def test_commands_on_the_example_run_one_after_the_other_in_an_empty_folder(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_before = {command for name in OF_THE_EXAMPLE if name < page for command in runnable_commands(name)}
+    for command in ("judgerank example", *runnable_commands(page)):
+        if command in run_before:
+            continue
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        decided = {0, INCONCLUSIVE} if " gate " in command else {0}
+        assert done.exit_code in decided, (command, done.output)
+
+
+def test_first_pages_and_tasks_have_commands_on_the_example():
+    tasks = {f"docs/tutorials/{name}.md" for name in ("rank", "plan", "export")}
+    assert {"README.md", "docs/index.md", *tasks} <= set(OF_THE_EXAMPLE)
+    shown = re.findall(r"^judgerank \w+", README, re.MULTILINE)
+    assert len(runnable_commands("README.md")) == len(shown) - 1  # all but the one that writes the example
 
 
 def test_the_example_of_the_tutorial_runs(capsys):
@@ -112,8 +161,8 @@ def test_the_example_of_the_tutorial_runs(capsys):
 
 def test_the_held_out_comparison_of_blocks_runs(example, capsys, monkeypatch):
     monkeypatch.chdir(example)
-    (code,) = blocks_of("docs/beyond/blocks.md").values()
-    exec(compile(code, "blocks.md", "exec"), {})
+    (code,) = blocks_of("docs/tutorials/python.md").values()
+    exec(compile(code, "compare_blocks.py", "exec"), {})
     shown = capsys.readouterr().out.split()
     described, without, (gain, error) = float(shown[1]), float(shown[3]), map(float, shown[-2:])
     assert 0.8 < described < without < 0.9
@@ -300,13 +349,15 @@ def test_the_recipe_for_a_section_works(tmp_path):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """The documentation, built without a warning."""
+    """The documentation as `make docs` builds it, without a warning."""
     pytest.importorskip("zensical")
     folder = tmp_path_factory.mktemp("documentation")  # a copy: the site and a cache are written beside it
-    shutil.copytree(ROOT / "docs", folder / "docs")
-    shutil.copy(ROOT / "mkdocs.yml", folder)
+    for name in ("docs", "figures"):
+        shutil.copytree(ROOT / name, folder / name, symlinks=True)
+    for name in ("mkdocs.yml", "Makefile"):
+        shutil.copy(ROOT / name, folder)
     (folder / "src").symlink_to(ROOT / "src")
-    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    command = ["make", "docs", f"BIN={Path(sys.executable).parent}"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
@@ -318,18 +369,27 @@ def test_the_site_has_the_reference_and_every_page(site):
     assert "data/ → writing/ → reading/" in (site / "architecture/index.html").read_text()
 
 
-def test_links_within_the_site_lead_somewhere(site):
-    pages = sorted(site.rglob("*.html"))
-    missing = []
+def test_links_and_pictures_of_the_site_lead_somewhere(site):
+    """Every `href` and every `src`: pages, pictures, scripts, and files of our repository."""
+    settings = (ROOT / "mkdocs.yml").read_text()
+    repository = re.search(r"repository: (\S+)", settings)[1] + "/blob/main/"
+    pages = sorted(path for path in site.rglob("*.html") if path.name != "404.html")  # its links are from the root
+    missing, pictures = [], 0
     for page in pages:
-        if page.name == "404.html":
-            continue  # its links are from the root of wherever the site is served
-        for address in re.findall(r'<a [^>]*?href="([^"#?]+)', page.read_text()):
-            where = page.parent / unquote(address)
-            if not urlsplit(address).scheme and not (where.is_file() or (where / "index.html").is_file()):
+        for kind, address in re.findall(r'\s(href|src)="([^"#?]+)', page.read_text()):
+            if address.startswith(repository):
+                found = (ROOT / unquote(address.removeprefix(repository))).exists()
+            else:
+                where = page.parent / unquote(address)
+                found = bool(urlsplit(address).scheme) or where.is_file() or (where / "index.html").is_file()
+            pictures += kind == "src" and address.endswith(".png")
+            if not found:
                 missing.append((page.relative_to(site).as_posix(), address))
     assert missing == []
     assert len(pages) > 50
+    assert pictures == sum(
+        len(re.findall(r"!\[[^\]]*\]\(", text)) for name, text in PAGES.items() if name != "README.md"
+    )
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -424,34 +484,77 @@ NEEDS_DATA = "needs-data"
 
 
 def executed(*, with_data: bool) -> dict[str, Any]:
-    """Names that the code cells leave behind, run in order."""
+    """Names that the code cells leave behind, run in order; each shows what the notebook says."""
     names: dict[str, Any] = {}
     for cell in NOTEBOOK["cells"]:
         if cell["cell_type"] == "code" and (with_data or NEEDS_DATA not in cell["metadata"].get("tags", [])):
-            exec(compile("".join(cell["source"]), f"{PATH.name}, {cell['id']}", "exec"), names)
+            source = [line for line in cell["source"] if not line.startswith("%")]  # what Jupyter itself is told
+            *before, last = ast.parse("".join(source)).body
+            before, shown = (before, last) if isinstance(last, ast.Expr) else ([*before, last], None)
+            printed, told = io.StringIO(), f"{PATH.name}, {cell['id']}"
+            with redirect_stdout(printed):
+                exec(compile(ast.Module(before, []), told, "exec"), names)
+                value = shown and eval(compile(ast.Expression(shown.value), told, "eval"), names)
+            assert printed.getvalue() == "".join("".join(one.get("text", "")) for one in cell["outputs"]), told
+            texts = ["".join(one["data"]["text/plain"]) for one in cell["outputs"] if "data" in one]
+            with pd.option_context("display.max_columns", 20, "display.width", 80):  # as in a notebook
+                assert texts == ([] if value is None else [repr(value)]), told
     return names
 
 
 @needs_data
-def test_it_goes_from_the_papers_data_to_table_3():
+def test_it_goes_from_the_papers_data_to_table_3(monkeypatch):
+    monkeypatch.chdir(PATH.parent)
     names = executed(with_data=True)
     stored = pd.read_csv(ROOT / "results/paper/chatbot_arena/paper_check.csv")
     assert len(names["check"]) == len(stored)
     assert names["check"]["reproduced"].sum() == stored["reproduced"].sum()
 
 
-def test_ones_own_file_needs_no_data_of_the_paper(monkeypatch):
-    pytest.importorskip("textalloc", reason="could not import textalloc")
+def test_ones_own_file_comes_first_and_needs_no_data_of_the_paper(monkeypatch):
+    monkeypatch.chdir(PATH.parent)
     names = executed(with_data=False)
     assert "arena" not in names
     assert names["ranking"].leaderboard["model"].iloc[0] == "aster"
+    needs = [NEEDS_DATA in one["metadata"].get("tags", []) for one in NOTEBOOK["cells"] if "outputs" in one]
+    assert needs == sorted(needs)
 
 
-def test_it_is_kept_without_outputs_and_its_links_lead_to_files():
+def test_it_is_kept_with_outputs_and_its_links_lead_to_files():
     cells = NOTEBOOK["cells"]
-    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells if "outputs" in cell)
+    kinds = {kind for cell in cells for one in cell.get("outputs", ()) for kind in one.get("data", ())}
+    assert "image/png" in kinds
     assert len({cell["id"] for cell in cells}) == len(cells)
     text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     found = re.findall(r"\]\(([^)]+)\)", text)
     assert found
     assert all((PATH.parent / target).is_file() for target in found)
+
+
+# The Space shows the page of a file, and is of this version.
+SPACE = ROOT / "examples/space"
+
+
+def test_the_space_shows_the_page_or_what_is_wrong(tmp_path, monkeypatch):
+    specification = importlib.util.spec_from_file_location("space_app", SPACE / "app.py")
+    app = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(app)
+    shown = app.page(ROOT / "examples/judgments.csv")
+    frame = r'<iframe title="Ranking" sandbox="allow-scripts" .* srcdoc="([^"]*)"></iframe>'
+    inside = re.fullmatch(frame, shown, re.DOTALL)[1]
+    assert re.search(r"<h1[^>]*>\s*aster leads", unescape(inside))
+    (tmp_path / "wrong.csv").write_text("model_a,model_b,winner\nx,y,<b>x</b>\n")
+    assert re.fullmatch(r"<p>[^<>\n]+</p>", app.page(tmp_path / "wrong.csv"))
+    monkeypatch.setattr(app, "LARGEST", 1)
+    assert re.fullmatch(r"<p>[^<>\n]+</p>", app.page(ROOT / "examples/judgments.csv"))
+
+
+def test_the_space_is_of_this_version_and_place():
+    assert len((SPACE / "app.py").read_text().splitlines()) <= 60
+    settings = yaml.safe_load((SPACE / "README.md").read_text().split("---\n")[1])
+    assert settings["sdk"] == "gradio" and (SPACE / settings["app_file"]).is_file()
+    assert SpecifierSet(PROJECT["requires-python"]).contains(settings["python_version"])
+    assert len(settings["short_description"]) <= 60  # the most that a Space takes
+    needed = Requirement((SPACE / "requirements.txt").read_text().strip())
+    assert needed.url == f"git+{CITATION['repository-code']}@v{PROJECT['version']}"
+    assert needed.extras <= PROJECT["optional-dependencies"].keys()

@@ -29,8 +29,9 @@ from replication.auditing import words
 from replication.auditing.results import Results
 from replication.auditing.stored_checks import ORDERS, PRINTED, require_as_recorded, require_no_fall
 from replication.config import CONF, ROOT, script_of
-from replication.differences import SIDECAR, unlike_figures
+from replication.differences import unlike_figures
 from replication.errors import NotAsStoredError
+from replication.freshness import SIDECAR
 from replication.machine import commit
 from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures

@@ -37,7 +37,7 @@ RECORDED = {
     "surrogate": False,
     "data": {},
     "config": {"seed": 1},
-    "versions": {"python": "3.11", "numpy": "2"},
+    "versions": {"python": "3.11", "judgerank": "0.2.0", "numpy": "2"},
     "machine": MACHINE,
     "files": {"a.csv": "0"},
 }
@@ -53,6 +53,7 @@ def changed(**parts) -> dict:
     [
         changed(machine={"commit": "b" * 40, "cpu": "D", "seconds": 9.0}),
         changed(versions={"python": "3.13"}),
+        changed(versions={"judgerank": "0.3.0"}),
         changed(machine={"clean": False}),
     ],
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +18,23 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from scipy.stats import kendalltau, spearmanr
 
 import studies.config  # noqa: F401 (schemas of the sections beyond the paper)
 from judgerank import fit
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.order.pairs import pairwise
+from judgerank.writing import atomic
+from judgerank.writing.sidecars import digest
 from replication.config import CONF, LONGEST_NAME, NOT_RESULTS, ROOT, folder_name, is_default
 from replication.datasets import load_judgments
+from replication.differences import unlike_listed
+from replication.freshness import SIDECAR, figures_record
 from replication.judge_models import agreement_by_kind, answer_agreement, with_judges_merged
+from replication.outputs import draw_section
 from replication.statistics import kendall, spearman
 from replication.tables import Replications, Table, as_stored, discrimination, fit_rows, leaderboard, stored_frame
 from tests import forked
@@ -33,6 +42,7 @@ from tests.real_data import needs_data
 from tests.replication.test_config import composed
 from tests.replication.test_packaging import make_sections
 from tests.replication.test_sections import tree
+from tests.tool.test_atomic import Killed, kill_at
 
 RESULTS = ("chatbot_arena", "benchmark_alignment", "judge_reliability")  # surrogates are drawn from the latter two
 PARTS = (
@@ -221,6 +231,131 @@ def test_the_page_on_settings_says_where_runs_write(project):
         for name in folders:
             assert list((project / name).rglob("run.json")) and list((project / name).rglob("figures.json"))
     assert stored(project) == before
+
+
+# Figures on several sets, whose records are entries in one file.
+
+
+SETS = ("chatbot_arena", "in_house", "mt_bench", "ultrafeedback")
+SWEPT = "tie_handling"
+
+
+def draw_on(folder: Path, name: str, height: float = 1.0) -> None:
+    """Draw two figures of a section on one set, after its stored table."""
+
+    def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+        figures = {kind: Figure(figsize=(1, 1)) for kind in ("one", "other")}
+        for figure in figures.values():
+            figure.subplots().plot(tables["heights"]["height"] * height, label=suffix)
+        return figures
+
+    stored = folder / "results/paper" / SWEPT / name
+    stored.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame({"height": [1.0, 2.0 + SETS.index(name)]}).to_csv(stored / "heights.csv")
+    (stored / "run.json").write_text(json.dumps({"files": {"heights.csv": digest(stored / "heights.csv")}}))
+    places = [f"{kind}={folder / kind}" for kind in ("results", "figures")]
+    draw_section(SWEPT, on_set(name, *places), draw)
+
+
+@cache
+def on_set(name: str, *places: str):
+    return composed(SWEPT, f"dataset={name}", *places)
+
+
+@pytest.fixture
+def of_sets(tmp_path) -> Path:
+    """The folder of a section with figures on two sets."""
+    for name in SETS[:2]:
+        draw_on(tmp_path, name)
+    return tmp_path / "figures/paper" / SWEPT
+
+
+def test_figures_on_a_set_drawn_again_leave_those_on_others_and_their_records(of_sets, tmp_path):
+    mine, others = (of_sets / name for name in SETS[:2])
+    assert [path.name for path in of_sets.iterdir() if path.is_file()] == [SIDECAR]
+    assert unlike_listed(mine, SIDECAR) == unlike_listed(others, SIDECAR) == []
+    before, record, earlier = tree(others), figures_record(others), figures_record(mine)
+    assert earlier["data"] != record["data"]
+    draw_on(tmp_path, mine.name, height=0.5)
+    assert (tree(others), figures_record(others)) == (before, record)
+    assert figures_record(mine)["data"] != earlier["data"]
+    assert unlike_listed(mine, SIDECAR) == unlike_listed(others, SIDECAR) == unlike_listed(of_sets, SIDECAR) == []
+
+
+def test_figures_on_other_sets_that_were_edited_or_lost_stay_so_until_their_own_are_drawn(of_sets, tmp_path):
+    mine, others = (of_sets / name for name in SETS[:2])
+    before, record = tree(others), figures_record(others)
+    (others / "one.png").write_text("edited")
+    (others / "other.png").unlink()
+    for _ in range(2):
+        draw_on(tmp_path, mine.name)
+        assert (tree(others), figures_record(others)) == ({"one.png": b"edited"}, record)
+        assert [difference.column for difference in unlike_listed(others, SIDECAR)] == ["one.png", "other.png"]
+        assert unlike_listed(mine, SIDECAR) == []
+    draw_on(tmp_path, others.name)
+    assert (tree(others), figures_record(others)) == (before | {"one.png.edited": b"edited"}, record)
+
+
+def test_a_file_that_no_run_drew_is_in_the_way_on_a_set_too(of_sets, tmp_path):
+    stranger = of_sets / SETS[2] / "one.png"
+    stranger.parent.mkdir()
+    stranger.write_text("mine")
+    before = tree(of_sets)
+    with pytest.raises(ConfigError):
+        draw_on(tmp_path, SETS[2])
+    assert tree(of_sets) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+def test_figures_on_sets_drawn_at_the_same_time_are_all_recorded(tmp_path):
+    fork = multiprocessing.get_context("fork")
+    for name in SETS:  # what each of them loads at first
+        draw_on(tmp_path / "alone", name)
+    together = fork.Barrier(len(SETS))
+
+    def drawing(name: str) -> None:
+        for height in (1.0, 0.5, 1.0):
+            together.wait(60)
+            draw_on(tmp_path, name, height)
+
+    processes = [fork.Process(target=drawing, args=(name,)) for name in SETS]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * len(SETS)
+    assert tree(tmp_path / "figures") == tree(tmp_path / "alone/figures")
+    home = tmp_path / "figures/paper" / SWEPT
+    assert [line for name in ("", *SETS) for line in unlike_listed(home / name, SIDECAR)] == []
+
+
+def test_a_kill_at_any_step_leaves_every_set_with_a_record_of_its_figures(of_sets, tmp_path, monkeypatch):
+    mine, others = (of_sets / name for name in SETS[:2])
+    pictures, kept, seen = tree(others), figures_record(others), set()
+    heights = dict.fromkeys((1.0, 0.5))
+    for height in (0.5, 1.0):
+        draw_on(tmp_path, mine.name, height)
+        heights[height] = figures_record(mine)
+    for step in range(100):
+        with monkeypatch.context() as patch:
+            made = kill_at(patch, step, before=True)
+            try:
+                draw_on(tmp_path, mine.name, height=0.5)
+            except Killed:
+                ended = False
+            else:
+                ended = len(made) <= step
+        atomic._held.clear()
+        if ended:
+            break
+        with atomic.locked(of_sets):
+            atomic.recover(of_sets)
+        assert (tree(others), figures_record(others)) == (pictures, kept), step
+        assert unlike_listed(mine, SIDECAR) == unlike_listed(of_sets, SIDECAR) == [], step
+        seen.add(next(height for height, record in heights.items() if record == figures_record(mine)))
+        draw_on(tmp_path, mine.name, height=1.0)
+    assert ended
+    assert seen == set(heights)
 
 
 # Stored tables: full precision in the CSV, printed precision and safe text in Markdown and LaTeX.

@@ -68,6 +68,22 @@ def test_conda_environment_agrees_with_the_project():
     }
 
 
+def test_the_conda_recipe_agrees_with_the_project():
+    """As a conda package manager reads it, if one is installed."""
+    path = ROOT / "recipe/recipe.yaml"
+    text = yaml.safe_load(path.read_text().replace("${{ python_min }}", "3.11"))
+    python, *run = text["requirements"]["run"]
+    assert python == f"python {PROJECT['requires-python']}"
+    assert [Requirement(entry.replace(" ", "", 1)) for entry in run] == required()
+    assert text["context"]["version"] == PROJECT["version"]
+    assert text["build"]["python"]["entry_points"] == [" = ".join(one) for one in PROJECT["scripts"].items()]
+    about = (text["about"]["homepage"], text["about"]["summary"], text["about"]["license"])
+    assert about == (PROJECT["urls"]["Repository"], PROJECT["description"], PROJECT["license"])
+    (built,) = pytest.importorskip("rattler_build").Stage0Recipe.from_file(str(path)).render()
+    assert (built.recipe.package.name, built.recipe.package.version) == (PROJECT["name"], PROJECT["version"])
+    assert built.recipe.to_dict()["requirements"]["run"] == text["requirements"]["run"]
+
+
 def test_conda_environment_has_no_build_strings():
     assert not re.search(r"=\w+=", (ROOT / "environment.yml").read_text())
 
@@ -104,6 +120,16 @@ def test_the_lock_of_the_action_is_a_part_of_the_whole():
     assert part.items() <= whole.items()
     assert {requirement.name.lower() for requirement in required("collect")} | {"hatchling"} <= names
     assert not names & {"pytest", "datasets", "inspect-ai", "playwright"}
+
+
+def test_the_lock_of_the_site_is_a_small_part_of_the_whole():
+    part, whole = pins("requirements-docs.lock"), pins("requirements.lock")
+    names = {pin.partition("==")[0] for pin in part}
+    assert part.items() <= whole.items()
+    declared = map(Requirement, PROJECT["optional-dependencies"]["docs"])
+    assert {requirement.name.lower() for requirement in declared} | {"hatchling", "editables", "pip"} <= names
+    assert len(part) < len(whole) / 5
+    assert not names & {"numpy", "scipy", "pandas", "matplotlib"}
 
 
 def test_the_lock_of_make_test_has_what_most_tests_need():
@@ -154,8 +180,14 @@ def test_each_command_installs_what_it_needs_first():
     assert rules["smoke verify stale crate tables"] == rules["study"].removeprefix(".venv/") == "study"
     assert rules["test-all"] == rules["kernels torture licences screens"] == "environment"
     assert rules["test"] == "test-environment" and rules["test-environment"] == ".venv/test"
+    assert rules["docs"] == "docs-environment" and rules["docs-environment"] == ".venv/docs"
     assert rules["environment"] == ".venv/installed"
-    for stamp, lock in ((".venv/study", "-study"), (".venv/test", "-test"), (".venv/installed", "")):
+    for stamp, lock in (
+        (".venv/study", "-study"),
+        (".venv/test", "-test"),
+        (".venv/docs", "-docs"),
+        (".venv/installed", ""),
+    ):
         assert rules[stamp] == f"requirements{lock}.lock pyproject.toml"
     install = re.search(r"^define install\n(.*?)^endef", MAKEFILE, re.MULTILINE | re.DOTALL)[1].splitlines()
     assert install[1].endswith("-m venv .venv")
@@ -242,8 +274,8 @@ def test_help_has_every_command_in_its_part():
     assert set(named) - sections == listed(".PHONY") - {"help"}
 
 
-COPIED = ["Makefile", "requirements.lock", "requirements-study.lock", "requirements-test.lock", "pyproject.toml"]
-COPIED += ["experiments"]
+COPIED = ["Makefile", "pyproject.toml", "experiments"]
+COPIED += [f"requirements{part}.lock" for part in ("", "-study", "-test", "-docs")]
 
 
 @pytest.fixture
@@ -254,7 +286,18 @@ def copy(tmp_path):
     return tmp_path
 
 
-COMMANDS = ["reproduce", "beyond", "chatbot_arena", "smoke", "verify", "tables", "test", "test-all", "rank"]
+COMMANDS = [
+    "reproduce",
+    "beyond",
+    "chatbot_arena",
+    "smoke",
+    "verify",
+    "tables",
+    "test",
+    "test-all",
+    "docs",
+    "rank",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -22,6 +22,7 @@ from replication.auditing.results import Results
 from replication.auditing.smoke import HERE, STORED, Layered, compared, places_of, smoke_page
 from replication.config import ROOT, script_of
 from replication.differences import compare
+from replication.freshness import listed_figures
 from replication.outputs import Draw, load_section_data, run_section
 from tests import forked
 from tests.real_data import FILES, needs_data
@@ -172,11 +173,9 @@ def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_pa
         run_here("complete_ranking", tmp_path, "surrogate=always", "dataset=mt_bench", *one)
     names = {path.name for path in notes.parent.iterdir()}
     assert notes.read_text() == "mine"
-    assert {"notes.txt", "run.json", "figures.json", "ranking.csv"} <= names
+    assert {"notes.txt", "run.json", "ranking.csv"} <= names
     assert any(name.endswith(".png") for name in names)
-    assert set(written(notes.parent, "run.json")) | set(written(notes.parent, "figures.json")) == names - {
-        *("notes.txt", "run.json", "figures.json")
-    }
+    assert {*written(notes.parent, "run.json"), *listed_figures(notes.parent)} == names - {"notes.txt", "run.json"}
 
 
 @pytest.mark.parametrize("section", SECTIONS)

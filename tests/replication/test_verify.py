@@ -20,6 +20,7 @@ from judgerank.writing.sidecars import digest
 from replication import datasets, replicate, verification
 from replication.config import CONF, ROOT, SCRIPTS, lot_of, script_of
 from replication.differences import TOLERANCES, compare, kind_of, unlike_listed
+from replication.freshness import SIDECAR
 from replication.outputs import run_section
 from replication.records import record_digest
 from replication.tables import Table
@@ -389,12 +390,13 @@ def test_the_command_says_what_differs_and_where(stored):
 
 def test_every_stored_file_is_as_it_was_written():
     """What ``make verify ARGS=recompute=false`` does, for all that is stored."""
-    listed = {path for name in ("run.json", "figures.json") for path in ROOT.glob(f"[rf]*s/*/**/{name}")}
-    listed.add(ROOT / "results/paper/audit.json")
+    listed = {(path.parent, path.name) for path in ROOT.glob("results/*/**/run.json")}
+    listed.add((ROOT / "results/paper", "audit.json"))
+    listed |= {(path.parent, SIDECAR) for path in ROOT.glob("figures/*/*/**/*") if path.is_file()}
     no_results = {*ROOT.glob("[rf]*s/*/README.md"), ROOT / "results/verified.csv"}  # on folders, and the stamps
     files = {path for kind in ("results", "figures") for path in (ROOT / kind).rglob("*.*") if path.is_file()}
-    assert {path.parent for path in files - no_results} == {path.parent for path in listed}
-    found = [(path.parent, line) for path in sorted(listed) for line in unlike_listed(path.parent, path.name)]
+    assert {path.parent for path in files - no_results} == {folder for folder, _ in listed}
+    found = [(folder, line) for folder, name in sorted(listed) for line in unlike_listed(folder, name)]
     assert [str(line) for folder, line in found if folder / line.column not in no_results] == []
 
 

@@ -271,7 +271,7 @@ def test_the_action_has_an_input_for_every_option_and_hands_it_on(tmp_path, opti
     own = {"old", "new", "panel", "panel-from", "judgments", "on-inconclusive"}
     inputs = ACTION["inputs"].keys() - own
     by_itself = {"panel", "judgments", "prune", "without-keys", "answers", "junit", "force"}
-    assert options.keys() - by_itself == inputs | {"json", "verbose", "allow-env-url"}
+    assert options.keys() - by_itself == inputs | {"json", "verbose", "allow-env-url", "help-all"}
     assert set(callers.INPUTS) == inputs | {"panel", "judgments"}
     runner = Runner(tmp_path, variables={"OPTION_OF_MINE": "x"})
     (tmp_path / "gate/temp/judgerank/bin").mkdir(parents=True)

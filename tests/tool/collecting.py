@@ -49,7 +49,7 @@ def command(folder: Path, url: str | None, *options: object, judges: list[dict] 
         source.write_text("".join(json.dumps(row) + "\n" for row in rows()))
     address = {"base_url": url} if url else {}
     file.write_text(yaml.safe_dump(address | {"judges": judges} | panel))
-    given = ["collect", source, "--judges", file, "--output", folder / "judgments.jsonl", "--retest", 0]
+    given = ["collect", source, "--panel", file, "--judgments", folder / "judgments.jsonl", "--retest", 0]
     return [*map(str, [*given, "--first-wait", 0.02, "--patience", "3s", "--per-minute", 0, *options])]
 
 

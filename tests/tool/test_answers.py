@@ -21,6 +21,7 @@ from judgerank.collecting.platforms import is_platform, known_platforms, session
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.reading.answers.found import answered, asked, text_of
 from tests.tool.collecting import collected, judgments
+from tests.tool.command import judgerank
 from tests.tool.endpoint import serving
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -567,3 +568,14 @@ def test_a_platform_needs_its_keys_and_files_with_a_colon_are_files(monkeypatch)
     monkeypatch.delenv("LANGFUSE_PUBLIC_KEY", raising=False)
     with pytest.raises(ConfigError, match="LANGFUSE_PUBLIC_KEY holds no key for Langfuse"):
         read_questions("langfuse:set", {})
+
+
+def test_a_column_with_a_list_of_answers_is_named_to_collect_and_to_vote(tmp_path):
+    replies = [{"model": name, "answer": name} for name in "xyz"]
+    records = [{"question_id": f"q{n}", "question": "Why?", "replies": replies} for n in range(2)]
+    written(tmp_path / "nested.jsonl", records)
+    options = ["nested.jsonl", "--column", "answers=replies", "--json"]
+    voted = judgerank("vote", *options, cwd=tmp_path)
+    assert json.loads(voted.stdout)["items"] == 6, voted.stderr
+    asked = judgerank("collect", *options, "--judge", "judge: me, provider: person", "--dry-run", cwd=tmp_path)
+    assert json.loads(asked.stdout)["models"] == ["x", "y", "z"], asked.stderr

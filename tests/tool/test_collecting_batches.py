@@ -13,9 +13,8 @@ import pytest
 from judgerank.collecting.batches import providers as forms
 from judgerank.data.listing import counted
 from tests.forked import Forked
-from tests.tool.batch_endpoint import Batching, whole
 from tests.tool.collecting import KEY, TOTAL, Done, collected, cost_bound, judgments, rows, started
-from tests.tool.endpoint import Server, serving
+from tests.tool.endpoint import Batching, Server, serving, whole
 
 PILOT = 3
 HALF = TOTAL // 2  # requests to each of two judges
@@ -325,7 +324,7 @@ def test_what_is_on_its_way_stays_of_one_study(tmp_path):
         (tmp_path / "judgments.jsonl").write_bytes(b"")  # the batch alone tells
         (tmp_path / "other.yaml").write_text("system: Be fair.\n")
         told = {
-            r"batches\.json\b.*\bprompt\b.*--output": run(
+            r"batches\.json\b.*\bprompt\b.*another file": run(
                 tmp_path, server, "openai", "--prompt", tmp_path / "other.yaml"
             ),
             r"batches\.json.*'j1'.*'j1', not 'm'": run(tmp_path, server, "openai", model="m"),

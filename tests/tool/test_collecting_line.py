@@ -165,7 +165,7 @@ def test_replies_are_texts_and_tokens_that_are_not_told_are_unknown():
         reply_of(response(7))
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "B?"}]}, {"type": "text", "text": "A"}]
     assert reply_of(response(parts)).text == "A"
-    with pytest.raises(TypeError, match="no text"):
+    with pytest.raises(TypeError):
         reply_of(response([{"type": "text", "text": 7}]))
 
 

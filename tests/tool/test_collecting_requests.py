@@ -107,7 +107,7 @@ def test_another_picture_under_the_same_name_is_no_answer_to_the_first(tmp_path)
             done = collected(tmp_path, server.url, judges=[SEES])
         assert done.returncode == 1 and "is about other texts or images of question 'seen'" in done.stderr
         assert len(server.requests) == 2
-        anew = collected(tmp_path, server.url, "--output", tmp_path / "anew.jsonl", judges=[SEES])
+        anew = collected(tmp_path, server.url, "--judgments", tmp_path / "anew.jsonl", judges=[SEES])
         assert anew.returncode == 0 and len(server.requests) == 4
         named = collected(tmp_path, server.url, judges=[SEES | {"images": "name"}])
         assert "is about other texts or images" in named.stderr
@@ -141,10 +141,10 @@ def text_file(folder: Path) -> str:
         (big, "has 5.0 MB, and 5 are taken"),
         (outside, "not sent:"),
         (linked, "not sent:"),
-        (text_file, "is no png, jpeg, gif, webp file"),
+        (text_file, "is not a png, jpeg, gif, webp file"),
         (lambda folder: "s3://bucket/cat.png", "image s3://bucket/cat.png "),
         (lambda folder: "data:image/png;base64,@@@", "Base64"),
-        (lambda folder: "data:image/svg+xml,<svg/>", "is no png, jpeg, gif, webp file"),
+        (lambda folder: "data:image/svg+xml,<svg/>", "is not a png, jpeg, gif, webp file"),
     ],
 )
 def test_images_that_are_not_sent(tmp_path, place, said):
@@ -323,7 +323,7 @@ def test_rankings_and_pairs_are_not_put_into_one_file(folder):
     with serving(reply=best_first) as server:
         collected(folder, server.url, "--k", 3)
         done = collected(folder, server.url)
-    assert done.returncode == 1 and re.search(r"judgments\.jsonl\b.*\bprompt\b.*--output\b", done.stderr)
+    assert done.returncode == 1 and re.search(r"judgments\.jsonl\b.*\bprompt\b.*another file\b", done.stderr)
 
 
 def test_each_judge_ranks_every_answer_once_in_groups_of_even_sizes():

@@ -264,7 +264,7 @@ def test_another_prompt_wants_another_file(tmp_path):
             (tmp_path / "other.yaml").write_text(words)
             done = collected(tmp_path, server.url, "--comparisons", 2, "--prompt", tmp_path / "other.yaml")
             assert done.returncode == 1
-            assert re.search(r"judgments\.jsonl\b.*\bprompt\b.*--output", done.stderr.splitlines()[-1])
+            assert re.search(r"judgments\.jsonl\b.*\bprompt\b.*another file", done.stderr.splitlines()[-1])
 
 
 def test_what_changed_under_an_old_name_is_refused(tmp_path):

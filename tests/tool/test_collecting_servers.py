@@ -217,7 +217,7 @@ def test_a_dry_run_shows_each_first_request_and_what_is_wrong_with_it(tmp_path):
     for words in (
         "'gpt': OpenAI's reasoning models gives no logprobs here",
         "'claude': the environment variable NONE holds no key yet",
-        "'claude': Claude takes a reasoning_budget of at least 1024 tokens",
+        "'claude': Claude requires a reasoning_budget of at least 1024 tokens",
         "'own' has no price: what it costs is unknown",
     ):
         assert words in done.stdout, words

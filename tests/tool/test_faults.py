@@ -48,7 +48,7 @@ USAGE = [
     ("no number for a level", "rank m.jsonl --level nan", "'--level': nan .* 0 and 1"),
     ("a level of one", "rank m.jsonl --level 1", "'--level': 1 .* 0 and 1"),
     ("a negative count", "rank m.jsonl --few -3", "'--few'"),
-    ("a count without end", "rank m.jsonl --next 1000000000", "'--next': .* 1000"),
+    ("a count without end", "rank m.jsonl --next-lines 1000000000", "'--next-lines': .* 1000"),
     ("nothing in a line", "rank m.jsonl --next-size 0", "'--next-size'"),
     ("a column of nothing", "rank m.jsonl --column judge", "'judge' .*KEY=NAME"),
     ("a column unknown", "rank m.jsonl --column jugde=x", "'jugde';.*'judge'"),
@@ -64,14 +64,14 @@ USAGE = [
     ("no spread", "plan --sigma-scores nan", "'--sigma-scores': nan .*above 0"),
     ("one model", "plan --n-models 1", "'--n-models': .* 2"),
     ("a file and an assumption", "plan m.jsonl --n-models 4", "n_models:"),
-    ("nobody's questions", "collect q.jsonl", "'--judges': "),
-    ("never asked", "collect q.jsonl --judges p.yaml --repeats 0", "'--repeats'"),
-    ("no time to answer", "collect q.jsonl --judges p.yaml --timeout nan", "'--timeout': nan .*above 0"),
-    ("no end of a wait", "collect q.jsonl --judges p.yaml --first-wait inf", "'--first-wait': inf .*above 0"),
-    ("a pace that is none", "collect q.jsonl --judges p.yaml --per-minute inf", "'--per-minute': inf "),
-    ("nothing to spend", "collect q.jsonl --judges p.yaml --budget 0", "'--budget': 0 "),
-    ("an order unknown", "collect q.jsonl --judges p.yaml --order sideways", "'sideways' .*'random'"),
-    ("a column of no question", "collect q.jsonl --judges p.yaml --column modell=x", "'modell'.*'model'"),
+    ("nobody's questions", "collect q.jsonl", "'--panel': "),
+    ("never asked", "collect q.jsonl --panel p.yaml --repeats 0", "'--repeats'"),
+    ("no time to answer", "collect q.jsonl --panel p.yaml --timeout nan", "'--timeout': nan .*above 0"),
+    ("no end of a wait", "collect q.jsonl --panel p.yaml --first-wait inf", "'--first-wait': inf .*above 0"),
+    ("a pace that is none", "collect q.jsonl --panel p.yaml --per-minute inf", "'--per-minute': inf "),
+    ("nothing to spend", "collect q.jsonl --panel p.yaml --budget 0", "'--budget': 0 "),
+    ("an order unknown", "collect q.jsonl --panel p.yaml --order sideways", "'sideways' .*'random'"),
+    ("a column of no question", "collect q.jsonl --panel p.yaml --column modell=x", "'modell'.*'model'"),
 ]  # fmt: skip
 
 # fault, the file at fault, its content, what the command is told, and a pattern of what it names
@@ -126,7 +126,7 @@ FILES = [
     ("a prompt without answers", "prompt.yaml", "text: '{question}'\n", "collect", "{first}"),
     ("another environment", "p.yaml", panel(more="api_key_env: NOT_SET\n"), "collect",
      "variable NOT_SET "),
-    ("a folder to append to", "q.jsonl", QUESTIONS, "collect --output .", r" is a folder,.*--output"),
+    ("a folder to append to", "q.jsonl", QUESTIONS, "collect --judgments .", r" is a folder,.*--judgments FILE"),
 ]  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def test_a_command_line_that_cannot_be_meant_is_refused(given, named, told):
 )
 def test_files_at_fault_end_in_one_sentence(name, content, given, pattern, told):
     command, *options = given.split()
-    named = {"collect": "q.jsonl --judges p.yaml", "plan": "" if "--" in given else "m.jsonl"}
+    named = {"collect": "q.jsonl --panel p.yaml", "plan": "" if "--" in given else "m.jsonl"}
     extra = "--prompt prompt.yaml" if name == "prompt.yaml" else ""
     line = " ".join([command, named.get(command, "m.jsonl"), *options, extra])
     code, said = told(line, GOOD | {name: content})

@@ -6,8 +6,10 @@ import os
 import re
 import shlex
 import subprocess
+from collections import defaultdict
 from dataclasses import replace
 from importlib import import_module
+from typing import get_args, get_type_hints
 
 import pandas as pd
 import pytest
@@ -17,7 +19,9 @@ from typer.testing import CliRunner
 
 from judgerank import fit, rank
 from judgerank.cli import app, options
-from judgerank.cli.options import FILE, MODEL, OUTPUT, PAGE, UNCERTAINTY
+from judgerank.cli.commands import COMMANDS as MODULES
+from judgerank.cli.commands import FIRST_HELP, RENAMED
+from judgerank.cli.options import FILE, MODEL, OUTPUT, PAGE, SHARED, UNCERTAINTY
 from judgerank.cli.terminal import Progress
 from judgerank.collecting.answer_sources import COLUMNS
 from judgerank.collecting.checking import checked, read_settings
@@ -46,10 +50,59 @@ from tests.tool.command import RUN, environment, judgerank
 COMMANDS = typer.main.get_command(app).commands
 
 
+def options_by_name():
+    """What an option is, by its name: in each command the first of its names, the kind of value, and the help."""
+    by_name = defaultdict(list)
+    for command, module in ((name, import_module(f"judgerank.cli.{MODULES[name][0]}")) for name in COMMANDS):
+        types = get_type_hints(getattr(module, command))
+        for one in COMMANDS[command].params:
+            if one.param_type_name == "option" and one.name in types:
+                for name in [*one.opts, *one.secondary_opts]:
+                    by_name[name].append((one.opts[0], kind_of(types[one.name]), one.help))
+    return by_name
+
+
+def kind_of(annotation):
+    """Whether an option is a flag, or takes numbers or anything else."""
+    within = {kind_of(one) for one in get_args(annotation)} - {"nothing"}
+    if within:
+        return within.pop()
+    return {bool: "flag", int: "number", float: "number", type(None): "nothing"}.get(annotation, "value")
+
+
+OPTIONS = options_by_name()
+
+
+@pytest.mark.parametrize("name", sorted(name for name, uses in OPTIONS.items() if len(uses) > 1))
+def test_an_option_of_several_commands_has_one_meaning(name):
+    firsts, kinds, helps = map(set, zip(*OPTIONS[name], strict=True))
+    assert len(firsts) == len(kinds) == 1
+    meaning = SHARED.get(firsts.pop())
+    assert len(helps) == 1 if meaning is None else all(text.startswith(meaning) for text in helps)
+
+
+def test_one_meaning_has_one_name():
+    names = defaultdict(set)
+    for first, _, text in (use for uses in OPTIONS.values() for use in uses):
+        names[SHARED.get(first, text)].add(first)
+    assert [several for several in names.values() if len(several) > 1] == []
+    assert len({*SHARED.values()}) == len(SHARED)
+    assert [name for name in SHARED if len(OPTIONS[name]) < 2] == []
+
+
+@pytest.mark.parametrize(("command", "old"), [(name, old) for name, olds in RENAMED.items() for old in olds])
+def test_an_option_that_was_renamed_is_refused_by_its_new_name(command, old):
+    new = RENAMED[command][old].split()[0]
+    names = {name for one in COMMANDS[command].params for name in one.opts}
+    assert new in names and old not in names
+    done = CliRunner().invoke(app, [command, "file.jsonl", old, "x"])
+    assert done.exit_code == 2 and RENAMED[command][old] in done.output
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_on_files_model_uncertainty_and_output_are_in_groups(name):
     """What a command has of its own comes first, and where the results go last."""
-    groups = [getattr(one, "rich_help_panel", None) for one in COMMANDS[name].params if "--help" not in one.opts]
+    groups = [getattr(one, "rich_help_panel", None) for one in COMMANDS[name].params if one.opts != ["--help-all"]]
     seen = [group for group, before in zip(groups, [None, *groups], strict=False) if group != before]
     assert len(seen) == len(set(seen)), "a group is in one piece"
     assert seen[-1] == OUTPUT
@@ -92,7 +145,7 @@ def test_help_loads_nothing_but_what_draws_it(name):
 
 def test_collect_says_its_first_word_before_it_loads_what_takes_seconds():
     """After about 0.15 s of the processor; the client library alone takes three."""
-    code = "import sys; sys.argv = ['judgerank', 'collect', 'examples/answers.jsonl', '--judges', 'no.yaml']\n"
+    code = "import sys; sys.argv = ['judgerank', 'collect', 'examples/answers.jsonl', '--panel', 'no.yaml']\n"
     code += "from judgerank.cli import app, collect\n"
     code += "heavy = {'numpy', 'pandas', 'scipy', 'yaml', 'litellm'}\n"
     code += "collect.say = lambda text: print(text, sorted(heavy & set(sys.modules)))\napp()"
@@ -144,6 +197,7 @@ def test_judgerank_alone_says_which_command_is_for_which_task():
         line.split("  ")[-1].strip().split(", ") for line in done.stdout.splitlines() if line.startswith("  ")
     ]
     assert [name for names in table[3:] for name in names] == list(COMMANDS)
+    assert list(COMMANDS)[:6] == ["example", "rank", "gate", "plan", "collect", "people"]
     listed = re.findall(r"^│ ([a-z]+)  ", judgerank("--help", COLUMNS="100").stdout, re.MULTILINE)
     assert listed == list(COMMANDS)
 
@@ -274,6 +328,29 @@ def test_every_option_is_explained(name):
     done = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"})
     assert done.exit_code == 0
     assert f"Usage: judgerank {name} [OPTIONS]" in done.output
+
+
+def in_help(name: str, word: str) -> set[str]:
+    return set(re.findall(r"^│ (?:\* +)?(--[a-z-]+)", judgerank(name, word, COLUMNS="80").stdout, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_two_screens_and_the_rest_is_in_help_all(name):
+    every = {option.opts[0] for option in COMMANDS[name].params if option.opts[0].startswith("--")}
+    shown = FIRST_HELP.get(name, tuple(every))
+    assert set(shown) <= every
+    assert in_help(name, "--help") == in_help(name, "-h") == {*shown, "--help-all", "--help"}
+    assert in_help(name, "--help-all") == {*every, "--help"}
+    assert len(judgerank(name, "--help", COLUMNS="80").stdout.splitlines()) <= 2 * 24
+    assert ("more options: " in judgerank(name, "--help").stdout) == (name in FIRST_HELP)
+
+
+def test_what_help_does_not_show_is_completed_and_suggested():
+    completion = {"_JUDGERANK_COMPLETE": "complete_bash", "COMP_WORDS": "judgerank rank --cop", "COMP_CWORD": "2"}
+    assert "--copies" not in FIRST_HELP["rank"]
+    assert judgerank(**completion).stdout.split() == ["--copies"]
+    slip = judgerank("rank", "x.csv", "--copie", "keep")
+    assert slip.returncode == 2 and "--copies?" in slip.stderr and "judgerank rank --help-all" in slip.stderr
 
 
 def test_version_and_completion_are_there():

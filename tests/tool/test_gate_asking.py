@@ -225,9 +225,10 @@ def test_a_budget_is_for_the_judgments_of_these_answers_over_all_runs(folder, mo
     ],
 )
 def test_a_message_names_the_option_of_its_caller(caller, options):
-    message = "it is a folder (--output FILE). Run it again with --look 2. Or with a larger --budget."
+    message = "it is a folder (--judgments FILE). Run it again with --look 2. Or with a larger --budget."
     said = as_called(message, caller)
-    assert all(option in said for option in options) and "--output" not in said
+    assert all(option in said for option in options)
+    assert caller == "command" or "--judgments" not in said
 
 
 def test_errors_reach_the_summary_and_the_outputs_of_a_step(folder, monkeypatch):

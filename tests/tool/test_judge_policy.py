@@ -15,6 +15,7 @@ import judgerank
 from judgerank import fit
 from judgerank.adaptive.rounds import Kept
 from judgerank.cli.commands import COMMANDS, loaded
+from judgerank.cli.rank import cautions
 from judgerank.data.errors import ConfigError
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.rankings import rankings_of
@@ -200,6 +201,8 @@ def test_no_leader_changes_where_that_is_said(seed, own_maker):
             assert without == leaders
         elif len(flagged) == 1 and without != leaders:
             assert f"Without {judge}: " in " ".join(said.warnings) or judge in said.headline
+    if any(text.startswith("Without ") for text in said.warnings):  # the one warning that the terminal shows
+        assert cautions(ranked, said)[0].startswith("Warning: Without ")
 
 
 def test_the_advised_command_repeats_the_choice_on_own_makers(tmp_path):

@@ -325,7 +325,7 @@ def test_the_terminal_prints_the_first_models_and_counts_the_rest(simulated, tmp
     full = command("rank", "many.csv", "-o", "out", "--verbose", cwd=tmp_path).stdout
     ranks = [re.findall(r"^ *(\d+) +\S+ +-?\d\.\d{3} ", said, re.MULTILINE) for said in (short, full)]
     assert ranks == [[str(rank + 1) for rank in range(many)] for many in (MOST_ROWS, MOST_ROWS + 3)]
-    assert "and 3 more models on the page; --verbose prints them." in short
+    assert "and 3 more models: --verbose, or the page." in short
     assert str(rank(tmp_path / "many.csv")).endswith("\n... and 3 more models")
 
 

@@ -239,7 +239,7 @@ ODD_FILES = {  # what to make in the place of a panel
 def test_a_panel_that_is_no_file_of_settings_is_refused_in_a_sentence(tmp_path, answers, kind):
     path = tmp_path / "panel.yaml"
     ODD_FILES[kind](path)
-    done = CliRunner().invoke(app, ["collect", str(answers), "--judges", str(path), "--dry-run"])
+    done = CliRunner().invoke(app, ["collect", str(answers), "--panel", str(path), "--dry-run"])
     (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("judgerank collect: ")]
     assert done.exit_code in (1, 2) and ("panel.yaml" in sentence or path.resolve(strict=False).name in sentence)
 
@@ -252,7 +252,7 @@ def test_no_odd_panel_is_a_defect_and_each_ends_in_a_sentence_with_its_key(tmp_p
         path = tmp_path / "panel.yaml"
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         begun = time.process_time()
-        done = CliRunner().invoke(app, ["collect", str(answers), "--judges", str(path), "--dry-run"])
+        done = CliRunner().invoke(app, ["collect", str(answers), "--panel", str(path), "--dry-run"])
         sentence = done.stderr.strip()
         is_named = (
             key.removesuffix("s") in sentence if key else len(sentence) > len("judgerank collect: panel.yaml")
@@ -270,7 +270,7 @@ def test_no_extreme_panel_is_a_defect(tmp_path, answers):
         for value in values:
             path = tmp_path / "panel.yaml"
             path.write_text(json.dumps({"judges": [{**JUDGE, key: value}]}))
-            done = CliRunner().invoke(app, ["collect", str(answers), "--judges", str(path), "--dry-run"])
+            done = CliRunner().invoke(app, ["collect", str(answers), "--panel", str(path), "--dry-run"])
             if done.exit_code not in (0, 1) or (done.exit_code and done.stderr.count("\n") != 1):
                 wrong.append(
                     (key, str(value)[:40], done.exit_code, repr(done.exception)[:200], done.stderr[-400:])

@@ -30,6 +30,7 @@ from judgerank.model.naming import named
 from judgerank.people.human_scale import POINTS
 from judgerank.ranking.trust_report import trust_report
 from judgerank.reading.layouts import MOST_COLUMNS
+from judgerank.trust.sentences import on_panel, top_sentence
 from replication.config import ROOT
 from studies.human_boards import Board, drawn_board
 from studies.people import drawn
@@ -155,7 +156,7 @@ def verdicts(tmp_path):
 
 
 def test_new_models_are_placed_on_a_human_board(verdicts):
-    told = ("people", verdicts / "verdicts.csv", "--board", verdicts / "board.csv")
+    told = ("people", verdicts / "verdicts.csv", "--leaderboard", verdicts / "board.csv")
     done = judgerank(*told, "--level", "0.9")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("4 models without human votes, placed on the human scale of 10 others")
@@ -180,12 +181,12 @@ def test_new_models_are_placed_on_a_human_board(verdicts):
         ("missing.csv", (), "missing.csv: .*No such file or directory"),
         ("verdicts.csv", (), "verdicts.csv: .*model and elo"),
         ("few.csv", (), r"\b3 of .*\b4 or\b"),
-        ("board.csv", ("--human", "j0"), "--board .*--human and --next"),
+        ("board.csv", ("--human", "j0"), "--leaderboard .*--human and --next"),
     ],
 )
 def test_what_is_no_board_is_one_sentence(board, more, said, verdicts):
     pd.read_csv(verdicts / "board.csv").head(3).to_csv(verdicts / "few.csv", index=False)
-    done = judgerank("people", verdicts / "verdicts.csv", "--board", verdicts / board, *more)
+    done = judgerank("people", verdicts / "verdicts.csv", "--leaderboard", verdicts / board, *more)
     assert done.returncode == 1 and re.search(said, done.stderr)
     assert len(done.stderr.strip().splitlines()) == 1 and not done.stdout
 
@@ -200,7 +201,7 @@ def report():
 
 
 def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path, report):
-    done = judgerank("trust", TRUST_EXAMPLE, "-o", tmp_path / "out", anew=True)
+    done = judgerank("trust", TRUST_EXAMPLE, "-o", tmp_path / "out", "--verbose", anew=True)
     assert done.returncode == 0, done.stderr
     top = report.fragility.changes.iloc[0]
     assert f"{top['size']} of 600 judgments" in done.stdout
@@ -217,6 +218,17 @@ def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path,
     assert list(mine["question_id"]) == list(there["question"])
     assert list(mine["judge_model"]) == list(there["judge"])
     assert json.loads((tmp_path / "out/run.json").read_text())["section"] == "trust"
+
+
+def test_the_command_prints_one_screen_in_which_no_finding_is_missing(report):
+    lines = judgerank("trust", TRUST_EXAMPLE).stdout.splitlines()
+    assert len(lines) <= 24
+    said, every = " ".join(" ".join(lines).split()), str(report)
+    found = [*report.remarks, *report.fitness.sentences(), *on_panel(report.panel, report.same)]
+    found += [top_sentence(row) for _, row in report.fragility.changes.query("change == 'top'").iterrows()]
+    for text in found:
+        assert text.removeprefix("- ").strip() in said or "Effective number" in text
+        assert text.strip() in every
 
 
 def test_without_these_judgments_the_file_ranks_another_model_first(tmp_path, report):
@@ -389,8 +401,8 @@ RUNS = {
     "place": ("place board.npz november.csv december.csv", "place judgments.csv judgments.csv", 1),
     "diff": ("diff board.npz board.npz", "diff board.npz none.npz", 1),
     "plan": ("plan judgments.csv --by-judges 2", "plan --want speed=3", 2),
-    "collect": ("collect answers.jsonl --judges panel.yaml --dry-run", "collect answers.jsonl", 2),
-    "vote": ("vote answers.jsonl --votes 2", "vote none.jsonl", 1),
+    "collect": ("collect answers.jsonl --panel panel.yaml --dry-run", "collect answers.jsonl", 2),
+    "vote": ("vote answers.jsonl --comparisons 2", "vote none.jsonl", 1),
     "people": ("people votes.csv --human judge-large", "people judgments.csv", 1),
 }
 
@@ -420,7 +432,7 @@ def keys_on_page(command: str) -> set[str]:
 
 
 def test_every_command_is_run():
-    assert list(RUNS) == list(COMMANDS)
+    assert sorted(RUNS) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -438,10 +450,10 @@ def test_a_human_board_has_a_document_of_its_own(json_folder):
     elo = pd.Series(range(1000, 1000 + 10 * len(known), 10), known, name="elo")
     elo.rename_axis("model").to_csv(json_folder / "human.csv")
     done = judgerank(
-        "people", "judgments.csv", "--board", "human.csv", "--level", "0.5", "--json", cwd=json_folder
+        "people", "judgments.csv", "--leaderboard", "human.csv", "--level", "0.5", "--json", cwd=json_folder
     )
     assert done.returncode == 0, done.stderr
-    assert set(json.loads(done.stdout)) - {"command"} == keys_on_page("people --board")
+    assert set(json.loads(done.stdout)) - {"command"} == keys_on_page("people --leaderboard")
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -358,7 +358,7 @@ def saved(page, tmp_path):
 
 
 def test_votes_by_keyboard_and_by_button_are_saved_and_ranked(opened, questions, tmp_path):  # noqa: F811
-    done = judgerank("vote", questions, "--output", tmp_path / "vote.html", cwd=tmp_path)
+    done = judgerank("vote", questions, "--page", tmp_path / "vote.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "24 items" in done.stdout
     page = opened(tmp_path / "vote.html")
@@ -478,7 +478,7 @@ def test_the_page_of_votes_shuts_nobody_out(opened, questions, tmp_path, width, 
 
 
 def test_the_page_is_not_written_over_what_it_reads(questions, tmp_path):
-    done = judgerank("vote", questions, "--output", questions, cwd=tmp_path)
+    done = judgerank("vote", questions, "--page", questions, cwd=tmp_path)
     assert done.returncode == 1
     assert "answers.jsonl" in done.stderr
     assert vote.__doc__

@@ -149,18 +149,29 @@ def test_what_is_to_be_known_is_said_on_the_page_and_in_the_terminal(ranked, min
         assert re.search(said, text)
         assert not re.search(said, done.stdout)
         assert re.search(said, " ".join(verbose.stdout.split()))
-    assert "notes on the page; --verbose prints them." in done.stdout
+    assert re.search(r"\d+ notes: --verbose, or the page[.]", done.stdout)
     assert "within each of the 120 questions" in text
 
 
-def test_the_verdict_comes_first_in_at_most_twelve_lines_of_a_hundred_characters(ranked):
+def test_the_terminal_shows_one_screen_and_all_of_it_with_verbose(ranked, mine):
     target, done = ranked
     lines = done.stdout.splitlines()
-    head = lines[: lines.index("")]
-    assert len(head) <= 12
-    assert max(map(len, head)) <= 100
+    head, tail = lines[: lines.index("")], lines[lines.index("") + 1 + 1 + len(MODELS_SHOWN) :]
+    assert len(head) <= 4 and len(lines) <= 24
+    assert max(map(len, head + tail)) <= 100
     page = " ".join(Page((target / "index.html").read_text()).texts)
     assert head[0].removesuffix(".") in page
+    said = json.loads(run(mine, target, "--json").stdout)
+    every = " ".join(run(mine, target, "--verbose").stdout.split())
+    for text in (said["lead"], said["change"], said["next"], *said["warnings"], *said["notes"]):
+        assert text in every
+    few = " ".join(" ".join(lines).split())
+    assert (
+        said["next"] in few and said["lead"] not in few and said["lead"].startswith(" ".join(head[1].split())[:40])
+    )
+    hidden = len([*said["warnings"], *filter(None, [said["change"]])]) - 1
+    assert (f"{hidden} more warning" in few) == (hidden > 0)
+    assert "95% intervals for these judges only." in few
 
 
 def test_the_leaderboard_is_that_of_maximising_the_likelihood_with_positions(ranked, mine):
@@ -498,7 +509,7 @@ def test_a_judge_without_an_answer_that_can_be_read_is_left_out_and_named(name, 
     records = pd.DataFrame(judgments())
     silent = records.iloc[:3].assign(judge="md", winner=[None, "unknown", None])
     pd.concat([records, silent]).to_csv(tmp_path / "all.csv", index=False)
-    done = judgerank(name, "all.csv", cwd=tmp_path)
+    done = judgerank(name, "all.csv", *["--verbose"] * (name == "rank"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     said = " ".join((done.stdout + done.stderr).split())
     assert said.count("Judges left out, since none of their answers could be read: md (3 answers).") == 1

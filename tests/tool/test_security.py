@@ -117,14 +117,14 @@ def panels(folder: Path, _: pytest.MonkeyPatch) -> None:
         "judges: 3",
     ):
         panel.write_text(text)
-        run("collect", source, "--judges", panel, "--dry-run", code=1)
+        run("collect", source, "--panel", panel, "--dry-run", code=1)
         run("collect", source, "--judge", "judge: me, provider: person", "--prompt", panel, "--dry-run", code=1)
     assert not mark.exists()
 
 
 def pages(folder: Path, _: pytest.MonkeyPatch) -> None:
     run("rank", judgments(folder, HOSTILE), "--output", folder / "out")
-    run("vote", answers(folder), "--output", folder / "vote.html")
+    run("vote", answers(folder), "--page", folder / "vote.html")
     for path in (folder / "out/index.html", folder / "vote.html"):
         page = path.read_text()
         assert "default-src 'none'" in unescape(page) and HOSTILE not in page
@@ -144,8 +144,8 @@ def network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("doctor", source)
     run("rank", source, "--output", folder / "out", "--save", folder / "board.npz")
     run("trust", source)
-    run("vote", asked, "--output", folder / "vote.html")
-    run("collect", asked, "--judge", "judge: me, provider: person", "--dry-run", "--output", folder / "j.jsonl")
+    run("vote", asked, "--page", folder / "vote.html")
+    run("collect", asked, "--judge", "judge: me, provider: person", "--dry-run", "--judgments", folder / "j.jsonl")
     run("vote", "nowhere", code=None)
     run("vote", folder / "nowhere.jsonl", code=None)
     assert seen == []
@@ -193,6 +193,24 @@ def prompts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert {address[:2] for address in seen} <= {("127.0.0.1", server.server_port)}
 
 
+def assistants(folder: Path, _: pytest.MonkeyPatch) -> None:
+    mcp = pytest.importorskip("judgerank.mcp", exc_type=ImportError)
+    source, mark = judgments(folder), folder / "ran"
+    code = folder / "block.py"
+    code.write_text(f"open({str(mark)!r}, 'w')")
+    useful = [(name, {"files": [source]}) for name in ("doctor", "rank", "trust")]
+    useful += [("gate", {"files": [source], "baseline": "m0", "candidate": "m1"})]
+    refused = [("rank", {"files": [name]}) for name in ("hf:owner/name", "langfuse:set", "--block=block.py", "-")]
+    for option in ("block", "model", "panel", "answers", "models", "since", "save", "export", "page", "json_file"):
+        refused += [(name, {"files": [source], option: value}) for name in mcp.OPTIONS for value in (code, [code])]
+    before = contents(folder)
+    for name, arguments in useful + refused:
+        request = mcp.types.CallToolRequestParams(name=name, arguments=arguments)
+        failed = mcp.anyio.run(mcp.call, None, request).is_error
+        assert failed == ((name, arguments) in refused), (name, arguments)
+    assert contents(folder) == before
+
+
 PROMISES: dict[str, Callable[[Path, pytest.MonkeyPatch], None]] = {
     "your files": your_files,
     "inputs": inputs,
@@ -202,6 +220,7 @@ PROMISES: dict[str, Callable[[Path, pytest.MonkeyPatch], None]] = {
     "network": network,
     "keys": keys_stay,
     "your prompts": prompts,
+    "assistants": assistants,
 }
 
 

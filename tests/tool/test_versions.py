@@ -78,7 +78,7 @@ def test_a_mistake_ends_in_a_sentence_and_not_in_success(tmp_path):
 
 def test_a_dry_run_of_collecting_asks_nobody_and_writes_nothing(tmp_path):
     files = [ROOT / "examples" / name for name in ("answers.jsonl", "panel.yaml")]
-    done = judgerank("collect", files[0], "--judges", files[1], "--dry-run", cwd=tmp_path, anew=True)
+    done = judgerank("collect", files[0], "--panel", files[1], "--dry-run", cwd=tmp_path, anew=True)
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -87,10 +87,10 @@ def test_the_wheel_ranks_outside_the_checkout(installed, tmp_path):
 
 def test_the_wheel_says_which_extra_a_command_takes(installed, tmp_path):
     (tmp_path / "q.jsonl").write_text("{}\n")
-    done = run(installed / "judgerank", "collect", "q.jsonl", "--judges", "p.yaml", cwd=tmp_path)
+    done = run(installed / "judgerank", "collect", "q.jsonl", "--panel", "p.yaml", cwd=tmp_path)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert "takes the extra 'collect' (pip install 'filelock>=" in line
+    assert "requires the extra 'collect' (pip install 'filelock>=" in line
     (tmp_path / "m.parquet").write_bytes(b"PAR1")
     done = run(installed / "judgerank", "rank", "m.parquet", cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)

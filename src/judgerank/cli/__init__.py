@@ -1,4 +1,4 @@
-"""The command `judgerank`: commands by task, and what it says without one."""
+"""The command `judgerank`: its commands, and what it says without one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.commands import JSON, TASKS, Commands
+from judgerank.cli.commands import HEADINGS, JSON, Commands
 from judgerank.cli.terminal import prepare, say
 
 FIRST = """\
@@ -18,11 +18,9 @@ judgerank ranks language models from pairwise judgments, and says how sure the r
 
   judgerank example                  # write judgments.csv, simulated judgments to play with
   judgerank doctor judgments.csv     # what does a file support, and what is wrong with it?
-  judgerank rank judgments.csv       # who leads, and how surely? A page and tables in rankings/
-
-Which command for which task:
+  judgerank rank judgments.csv       # who leads, and how certain is it? A page in rankings/
 """
-LAST = "judgerank COMMAND --help explains a command, judgerank --help lists all of them."
+LAST = "judgerank --help says what each is for, judgerank COMMAND --help explains one."
 
 FEW_SEARCHES = 100_000  # objects made between two searches for garbage
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # of linear algebra
@@ -71,7 +69,7 @@ def judgerank(
     atexit.register(_leave)
     if ctx.invoked_subcommand is None:
         say(FIRST)
-        width = max(map(len, TASKS)) + 2
-        for task, names in TASKS.items():
-            say(f"  {task:<{width}}{', '.join(names)}")
+        width = max(map(len, HEADINGS)) + 2
+        for heading, names in HEADINGS.items():
+            say(f"  {heading:<{width}}{', '.join(names)}")
         say(f"\n{LAST}")

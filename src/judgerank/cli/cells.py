@@ -24,6 +24,7 @@ from judgerank.cli.options import (
     JsonOption,
     Reading,
     reads_files,
+    shared_help,
 )
 from judgerank.cli.terminal import say, say_json
 from judgerank.data.errors import ConfigError
@@ -53,13 +54,13 @@ def cells(
             "--output",
             "-o",
             rich_help_panel=OUTPUT,
-            help=f"File to write: {', '.join(CELL_FORMS)}; of --sql, any.",
+            help=shared_help("--output", f"A file that ends in {', '.join(CELL_FORMS)}; with --sql, in anything."),
         ),
     ] = None,
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Count judgments that are alike: a small file in place of a large one, made here or by an SQL engine.
+    """Aggregate identical judgments into a smaller file, here or in an SQL engine.
 
     A ranking of the counts has the scores of a ranking of the judgments. Standard errors by question take
     --by-question. Rank them with --column count=count.

@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from judgerank.cli.options import (
+    ANSWER_COLUMNS,
     FILE,
     OUTPUT,
     RECUSE,
-    AnswerListOption,
     JsonOption,
     OwnMakerOption,
     QuestionsArgument,
+    answer_columns_help,
+    answer_columns_of,
     between,
     finite,
-    named,
+    shared_help,
 )
 from judgerank.cli.terminal import number, say, say_json
 from judgerank.data.errors import ConfigError
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from judgerank.collecting.collection import Study
 
 
-KEYS = ("question_id", "question", "model", "answer", "reference")
+KEYS = (*ANSWER_COLUMNS, "reference")
 POSITIVE = between(0, float("inf"))
 RETEST, PAIR = 0.1, 2  # share of requests asked a second time, and answers in a request, by default
 DRAWN, REQUESTS = "What is asked", "Requests"
@@ -57,9 +59,7 @@ class Order(StrEnum):
 
 def collect(
     questions: QuestionsArgument,
-    judges: Annotated[
-        Path | None, typer.Option(help="YAML file of judges, their servers and keys, such as examples/panel.yaml.")
-    ] = None,
+    panel: Annotated[Path | None, typer.Option(help=shared_help("--panel"))] = None,
     judge: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,10 +71,7 @@ def collect(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask nothing; say what it would take.")] = False,
     budget: Annotated[
         float | None,
-        typer.Option(
-            callback=POSITIVE,
-            help="What may be spent over all runs into the file, in the currency of the prices.",
-        ),
+        typer.Option(callback=POSITIVE, help=shared_help("--budget", "All judgments in the file count.")),
     ] = None,
     prompt: Annotated[
         Path | None,
@@ -89,8 +86,11 @@ def collect(
         typer.Option(
             rich_help_panel=DRAWN,
             metavar="GOAL",
-            help="Ask by rounds what tells most for its cost, until GOAL: 'top 3 separated', 'all separated', "
-            "'width 0.3' or '5000 comparisons'.",
+            help=shared_help(
+                "--until",
+                "GOAL is 'top 3 separated', 'all separated', 'width 0.3' or '5000 comparisons'. Until then, each "
+                "round asks what adds the most information for its cost.",
+            ),
         ),
     ] = None,
     comparisons: Annotated[
@@ -98,13 +98,10 @@ def collect(
         typer.Option(
             rich_help_panel=DRAWN,
             min=1,
-            help="Comparisons, or with --k rankings, to ask: the first of a fixed random order. By default all "
-            "there are.",
+            help=shared_help("--comparisons", "The first of a fixed random order; with --k, so many rankings."),
         ),
     ] = None,
-    repeats: Annotated[
-        int, typer.Option(rich_help_panel=DRAWN, min=1, help="How often every judge is asked the same.")
-    ] = 1,
+    repeats: Annotated[int, typer.Option(rich_help_panel=DRAWN, min=1, help=shared_help("--repeats"))] = 1,
     retest: Annotated[
         float | None,
         typer.Option(
@@ -139,7 +136,7 @@ def collect(
         Order,
         typer.Option(
             rich_help_panel=DRAWN,
-            help="Order of the answers: one at random, or both (of more than two, also the reverse).",
+            help=shared_help("--order", "Of more than two, both are an order and its reverse."),
         ),
     ] = Order.random,
     again: Annotated[
@@ -147,7 +144,12 @@ def collect(
         typer.Option(rich_help_panel=DRAWN, help="Ask once more where a reply could not be read, or refused."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(rich_help_panel=DRAWN, min=0, help="Decides what is drawn and which answer comes first.")
+        int,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            min=0,
+            help=shared_help("--seed", "It decides what is asked and which answer comes first."),
+        ),
     ] = 2026,
     own_maker: OwnMakerOption = RECUSE,
     pilot: Annotated[
@@ -212,7 +214,7 @@ def collect(
         typer.Option(
             "--allow-env-url",
             rich_help_panel=REQUESTS,
-            help="Ask at addresses that environment variables name (OPENAI_BASE_URL).",
+            help=shared_help("--allow-env-url"),
         ),
     ] = False,
     moved: Annotated[
@@ -228,38 +230,33 @@ def collect(
         typer.Option(
             rich_help_panel=FILE,
             metavar="KEY=NAME",
-            help=f"Name of a column, if it is not {', '.join(KEYS)}. Can be given several times.",
+            help=answer_columns_help(KEYS),
         ),
     ] = None,
-    answers: AnswerListOption = None,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", rich_help_panel=OUTPUT, help="File of judgments; what is there is not asked again."
-        ),
-    ] = Path("judgments.jsonl"),
+    judgments: Annotated[Path, typer.Option(rich_help_panel=OUTPUT, help=shared_help("--judgments"))] = Path(
+        "judgments.jsonl"
+    ),
     json: JsonOption = False,
 ) -> None:
     """Ask LLM judges which of two answers is better, or to rank several.
 
-    Keys come from the environment, are written nowhere, and go to the servers they are named for alone.
+    API keys are read from environment variables, never written, and sent only to their own server.
 
     Judgments are kept as they come, so a run that was ended goes on where it was.
     """
-    if judges is None and not judge:
-        raise typer.BadParameter(
-            "there is nobody to ask: name a file, or a judge (--judge).", param_hint="'--judges'"
-        )
+    if panel is None and not judge:
+        raise typer.BadParameter("no judges given: name a file, or a judge (--judge).", param_hint="'--panel'")
+    columns, answers = answer_columns_of(column, KEYS)
     say(f"reading {listed(questions)}")  # before what takes seconds to load
     try:
         import_module("judgerank.collecting.run")
     except ModuleNotFoundError as error:
-        message = f"collecting takes {needed('collect')}: there is no {error.name}"
+        message = f"collecting requires {needed('collect')}: {error.name} is not installed"
         raise ConfigError(message) from None
     settings = {
         "questions": questions,
-        "output": output,
-        "columns": named(column, KEYS),
+        "output": judgments,
+        "columns": columns,
         "answers": answers,
         "comparisons": comparisons,
         "repeats": repeats,
@@ -284,7 +281,7 @@ def collect(
         "allow_env_url": allow_env_url,
         "moved": moved,
     }
-    collection = asked(settings, (judges, judge or []), prompt, dry_run, pilot_only)
+    collection = asked(settings, (panel, judge or []), prompt, dry_run, pilot_only)
     if json:
         print_json(collection, dry_run)
 
@@ -298,9 +295,7 @@ def seconds(text: str) -> float:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text.strip())
     if match is None or not float(match[1]):
-        raise typer.BadParameter(
-            f"{text!r} is no length of time such as 90s, 30m or 2h", param_hint="'--patience'"
-        )
+        raise typer.BadParameter(f"{text!r} is not a duration such as 90s, 30m or 2h", param_hint="'--patience'")
     return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import traceback
+from collections.abc import Callable
 from difflib import get_close_matches
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from judgerank.cli.terminal import lose, say, say_json, unwritten
 from judgerank.data.errors import JudgerankError
@@ -22,34 +24,37 @@ WRONG_USAGE = 2  # a command line that cannot be meant
 INTERRUPTED = 130  # what a shell gives for Ctrl-C
 INTERRUPTION = "interrupted; what was finished is kept"
 BROKEN_INPUT = {"gate": 3}  # exit code of a command in which 1 means something else
-TASKS = {  # commands by what they are for, in the order in which most people need them
-    "Rank your models": ("example", "doctor", "rank", "trust", "cells"),
-    "Decide on a change": ("gate",),
-    "Follow a leaderboard": ("place", "diff"),
-    "Collect judgments": ("plan", "collect"),
-    "Ask people": ("vote", "people"),
+HEADINGS = {  # commands under their heading, in the order in which most people need them
+    "Commands": ("example", "rank", "gate", "plan", "collect", "people"),
+    "More commands": ("doctor", "trust", "vote", "place", "diff", "cells"),
 }
 COMMANDS = {  # module of each command, and its line in the list; a module is loaded when its command runs
     "example": ("example", "Write a file of simulated judgments to play with, and say what to run next."),
-    "doctor": (
-        "doctor",
-        "Say how files of judgments are read, what they support, what is wrong, and which command to run next.",
-    ),
     "rank": (
         "rank",
         "Rank models: scores and ranks with intervals, the judges, pairs separated, what to collect next.",
+    ),
+    "gate": (
+        "gate",
+        "Decide whether a candidate may replace a baseline: ship, block, or how many more questions.",
+    ),
+    "plan": ("plan", "Plan how many comparisons, questions and judges a given precision requires."),
+    "collect": ("collect", "Ask LLM judges which of two answers is better, or to rank several."),
+    "people": (
+        "people",
+        "Calibrate scores to human votes or a human leaderboard, and test whether the judges agree with people.",
+    ),
+    "doctor": (
+        "doctor",
+        "Say how files of judgments are read, what they support, what is wrong, and which command to run next.",
     ),
     "trust": (
         "trust",
         "Stress-test a ranking: the smallest sets of judgments, questions or judges whose removal changes it.",
     ),
-    "cells": (
-        "cells",
-        "Count judgments that are alike: a small file in place of a large one, made here or by an SQL engine.",
-    ),
-    "gate": (
-        "gate",
-        "Decide whether a candidate may replace a baseline: ship, block, or how many more questions.",
+    "vote": (
+        "vote",
+        "Create an offline page for blind human voting, by keyboard or on a phone.",
     ),
     "place": (
         "boards",
@@ -59,18 +64,50 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
         "boards",
         "Compare two saved boards: which models moved by more than noise, and which judges and questions changed.",
     ),
-    "plan": ("plan", "Plan how many comparisons, questions and judges a wanted precision takes."),
-    "collect": ("collect", "Ask LLM judges which of two answers is better, or to rank several."),
-    "vote": (
-        "vote",
-        "Write a page on which people vote blind: two answers, no names, keyboard or phone, no network.",
-    ),
-    "people": (
-        "people",
-        "Calibrate scores to human votes or a human leaderboard, and test whether the judges agree with people.",
+    "cells": (
+        "cells",
+        "Aggregate identical judgments into a smaller file, here or in an SQL engine.",
     ),
 }
-TASK_OF = {name: task for task, names in TASKS.items() for name in names}
+HEADING_OF = {name: heading for heading, names in HEADINGS.items() for name in names}
+FIRST_HELP = {  # options that --help shows, of commands that have more than fit two screens
+    "rank": (
+        *("--column", "--without-judge", "--category", "--cluster", "--level", "--answers", "--since"),
+        *("--output", "--save", "--export", "--json", "--verbose"),
+    ),
+    "gate": (
+        *("--baseline", "--candidate", "--margin", "--protect", "--panel", "--budget"),
+        *("--column", "--without-judge", "--page", "--json", "--verbose"),
+    ),
+    "plan": (
+        *("--want", "--pair", "--n-models", "--n-judges", "--column", "--without-judge"),
+        *("--level", "--cluster", "--json"),
+    ),
+    "collect": (
+        *("--panel", "--judge", "--dry-run", "--budget", "--prompt", "--until", "--order", "--column"),
+        *("--judgments", "--json"),
+    ),
+    "people": (
+        *(
+            "--human",
+            "--leaderboard",
+            "--column",
+            "--without-judge",
+            "--category",
+            "--level",
+            "--cluster",
+            "--next",
+        ),
+        "--json",
+    ),
+    "doctor": ("--column", "--winner-values", "--format", "--without-judge", "--category", "--models", "--json"),
+    "trust": (
+        *("--column", "--without-judge", "--category", "--models", "--level", "--most", "--output"),
+        *("--json", "--verbose"),
+    ),
+    "place": ("--column", "--without-judge", "--category", "--models", "--level", "--json"),
+    "cells": ("--by-question", "--sql", "--table", "--column", "--without-judge", "--output", "--json"),
+}
 MINUS = re.compile(r"No such option: -\d")
 CHOICE = re.compile(r"'([^']*)' is not one of (.+)")  # in typer's words and in ours
 REWORDED = {  # of typer's messages
@@ -83,7 +120,26 @@ REWORDED = {  # of typer's messages
     "Input should be greater than": "expected more than",
     "Input should be less than": "expected less than",
 }
-HELP = {"-h", "--help"}
+RENAMED = {  # earlier names of options, by command, and what to type now
+    "collect": {
+        "--judges": "--panel FILE",
+        "--output": "--judgments FILE",
+        "-o": "--judgments FILE",
+        "--answers": "--column answers=NAME",
+    },
+    "vote": {
+        "--output": "--page FILE",
+        "-o": "--page FILE",
+        "--items": "--next FILE",
+        "--votes": "--comparisons NUMBER",
+        "--answers": "--column answers=NAME",
+    },
+    "rank": {"--next": "--next-lines NUMBER"},
+    "people": {"--board": "--leaderboard CSV"},
+}
+HELP_ALL = "--help-all"
+HELP = {"-h", "--help", HELP_ALL}
+LONGEST_VALUE = 14  # characters of what stands for a value in the first help: all help is beside the longest
 LONGEST = 1500  # characters of a sentence
 JSON = "judgerank.json"  # where the context keeps whether --json is on the command line
 TRACEBACK = "JUDGERANK_TRACEBACK"  # environment variable: 1 lets errors through as Python shows them
@@ -115,7 +171,7 @@ class Commands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         if self._listing:
-            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], rich_help_panel=TASK_OF[cmd_name])
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], rich_help_panel=HEADING_OF[cmd_name])
         return self._command(cmd_name)
 
     def _command(self, name: str) -> Any:
@@ -151,7 +207,11 @@ class Commands(TyperGroup):
         if HELP & set(args) and not ctx.resilient_parsing:  # before typer loads what it checks values by
             name, is_command = args[0], args[0] in COMMANDS
             if is_command or name in HELP:
-                about = typer.Context(self._command(name), info_name=name, parent=ctx) if is_command else ctx
+                about = (
+                    typer.Context(_helped(name, HELP_ALL in args), info_name=name, parent=ctx)
+                    if is_command
+                    else ctx
+                )
                 typer.echo(about.get_help())
                 raise typer.Exit
         return super().parse_args(ctx, args)
@@ -210,22 +270,68 @@ def slip(error: Any, path: str) -> str:
     for typers, ours in REWORDED.items():
         message = message.replace(typers, ours)
     possibilities = getattr(error, "possibilities", None)
-    if possibilities is not None:
-        message = f"there is no option {error.option_name}"
+    option = getattr(error, "option_name", None)
+    new_name = RENAMED.get(path.split()[-1], {}).get(str(option))
+    if possibilities is not None or new_name:
+        message = f"there is no option {option}"
+        possibilities = [new_name] if new_name else possibilities
     elif choice := CHOICE.search(message):
         possibilities = get_close_matches(choice[1], re.findall(r"'([^']+)'", choice[2]), 1)
     elif MINUS.match(message):
         message += "; a word for the winner that begins with a minus needs --winner-values before it"
     if possibilities:
         message += f"; did you mean {next(iter(possibilities))}?"
-    return f"{message[:1].lower()}{message[1:]} ({path} --help explains)"
+    explains = HELP_ALL if path.rpartition(" ")[2] in COMMANDS else "--help"
+    return f"{message[:1].lower()}{message[1:]} ({path} {explains} explains)"
 
 
 def loaded(name: str, module: str) -> Any:
     """A command with its options, from its module."""
+    command = _command_of(name, getattr(import_module(f"judgerank.cli.{module}"), name))
+    command.params += _command_of(name, _with_help_all).params
+    return command
+
+
+def _command_of(name: str, function: Callable[..., None]) -> Any:
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name)(getattr(import_module(f"judgerank.cli.{module}"), name))
+    alone.command(name)(function)
     return typer.main.get_command(alone)
+
+
+def _with_help_all(
+    help_all: Annotated[
+        bool, typer.Option(HELP_ALL, expose_value=False, help="Show all options in full.")
+    ] = False,
+) -> None:
+    """Carry the option that every command has besides its own; `Commands.parse_args` acts on it."""
+
+
+def _helped(name: str, is_all: bool) -> Any:
+    """A command as its help shows it: with all its options, or `FIRST_HELP` and a sentence on each.
+
+    It is loaded for that alone, so that completion and near misses know all options.
+    """
+    command = loaded(name, COMMANDS[name][0])
+    if is_all:
+        return command
+    options = [one for one in command.params if isinstance(one, TyperOption)]
+    rare = [one for one in options if not {*FIRST_HELP.get(name, one.opts), HELP_ALL} & {*one.opts}]
+    for one in command.params:
+        one.help, one.rich_help_panel, one.hidden = first_sentence(one.help), None, one in rare
+        if len(one.metavar or "") > LONGEST_VALUE or isinstance(one.default, Enum):
+            one.metavar = "CHOICE"
+        elif getattr(one, "min", None) is not None:
+            one.metavar = "NUMBER"
+    command.help = command.help.partition("\n\n")[0]
+    if rare:
+        command.epilog = f"{len(rare)} more options: judgerank {name} {HELP_ALL}"
+    return command
+
+
+def first_sentence(text: str) -> str:
+    """A text up to the first full stop before a blank."""
+    first, stop, _ = text.partition(". ")
+    return f"{first}{stop.strip()}"
 
 
 def ending(error: Exception) -> tuple[str, int]:

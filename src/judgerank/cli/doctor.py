@@ -41,7 +41,7 @@ def doctor(
             break
         findings.append((topic, sentence))
         if not json:
-            say(f"{topic + ':':<12}{sentence}")
+            say(f"{topic + ':':<11} {sentence}")
     if json:
         run_next = next((sentence for topic, sentence in findings if topic == RUN_NEXT), None)
         document = {

@@ -61,7 +61,7 @@ def write(path: Path, force: bool, as_json: bool) -> None:
     say(f"{path}: {size:,} simulated judgments of {models} models by {judges} judges on {QUESTIONS} questions.")
     say("judge-first favours the answer shown first, and judge-random answers at random.")
     say(f"Next: {commands[0]}   # what does the file support?")
-    say(f"      {commands[1]}     # who leads, and how surely?")
+    say(f"      {commands[1]}     # who leads, and how certain is it?")
 
 
 def example(

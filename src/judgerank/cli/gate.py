@@ -27,6 +27,7 @@ from judgerank.cli.options import (
     Reading,
     between,
     reads_files,
+    shared_help,
 )
 from judgerank.cli.terminal import Messages, say, say_json, say_wrapped
 from judgerank.data import QUESTION
@@ -96,7 +97,10 @@ def gate(
     ctx: typer.Context,
     files: FilesArgument,
     baseline: Annotated[
-        str, typer.Option("--baseline", metavar="MODEL", help="The variant that is in use.")
+        str,
+        typer.Option(
+            "--baseline", metavar="MODEL", help=shared_help("--baseline", "Here it is the variant in use.")
+        ),
     ] = "old",
     candidate: Annotated[
         str, typer.Option("--candidate", metavar="MODEL", help="The variant that may replace it.")
@@ -160,8 +164,11 @@ def gate(
         typer.Option(
             rich_help_panel=SURENESS,
             metavar="COLUMN",
-            help="What was sampled: question, or a column of the judgments or the answers such as template or "
-            "conversation, all of whose questions are then tested together.",
+            help=shared_help(
+                "--cluster",
+                "It is question, or a column of the judgments or the answers such as template or conversation, "
+                "all of whose questions are then tested together.",
+            ),
         ),
     ] = QUESTION,
     missing: Annotated[
@@ -185,25 +192,33 @@ def gate(
         Path | None,
         typer.Option(
             rich_help_panel=PANEL,
-            help="YAML file of judges: ask them about two files of answers, OLD.jsonl NEW.jsonl, each with "
-            "question_id, question and answer.",
+            help=shared_help(
+                "--panel",
+                "They are asked about two files of answers, OLD.jsonl NEW.jsonl, each with question_id, question "
+                "and answer.",
+            ),
         ),
     ] = None,
     until: Annotated[
         Until,
-        typer.Option(rich_help_panel=PANEL, help="Ask by rounds until it is decided, or ask about all questions."),
+        typer.Option(
+            rich_help_panel=PANEL,
+            help=shared_help(
+                "--until", "decided: ask by rounds until there is a verdict. all: ask about all questions."
+            ),
+        ),
     ] = Until.decided,
     budget: Annotated[
         float | None,
         typer.Option(
             rich_help_panel=PANEL,
             callback=between(0, float("inf")),
-            help="What judgments of these answers may cost in all, those of earlier runs included.",
+            help=shared_help("--budget", "Judgments of these answers count."),
         ),
     ] = None,
     judgments: Annotated[
         Path,
-        typer.Option(rich_help_panel=PANEL, help="File of judgments; what is there is not asked again."),
+        typer.Option(rich_help_panel=PANEL, help=shared_help("--judgments")),
     ] = Path("judgments.jsonl"),
     prune: Annotated[
         bool,
@@ -217,15 +232,12 @@ def gate(
         Order,
         typer.Option(
             rich_help_panel=PANEL,
-            help="Order of the two answers: one at random, or both. Without --panel: random, if "
-            "that of every answer was drawn so.",
+            help=shared_help("--order", "Without --panel: random, if that of every answer was drawn so."),
         ),
     ] = Order.random,
     allow_env_url: Annotated[
         bool,
-        typer.Option(
-            "--allow-env-url", rich_help_panel=PANEL, help="Ask at addresses that environment variables name."
-        ),
+        typer.Option("--allow-env-url", rich_help_panel=PANEL, help=shared_help("--allow-env-url")),
     ] = False,
     allow_host: Annotated[
         list[str] | None,
@@ -261,7 +273,7 @@ def gate(
         Path | None,
         typer.Option(
             rich_help_panel=OUTPUT,
-            help="HTML file for the verdict, with the answers and the judges' replies behind it.",
+            help=shared_help("--page", "It has the verdict, and behind it the answers and the judges' replies."),
         ),
     ] = None,
     answers: Annotated[
@@ -269,11 +281,11 @@ def gate(
         typer.Option(
             rich_help_panel=OUTPUT,
             metavar="OLD.jsonl NEW.jsonl",
-            help="Files of both answers, for --page to show beside judgments that are there.",
+            help=shared_help("--answers", "Name both, for --page to show beside judgments that are there."),
         ),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help="Print every number and warning.")
+        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help=shared_help("--verbose"))
     ] = False,
     force: ForceOption = False,
 ) -> None:

@@ -16,6 +16,36 @@ import typer
 from judgerank.data.modules import is_file
 from judgerank.reading.contents import COLUMNS, COPIES, FORMS, MEANINGS, NAMES
 
+# What an option means wherever it is taken, for those whose help differs by command; each command adds to it.
+#
+# A test walks all commands: one name has one meaning, and one meaning has one name.
+SHARED = {
+    "--allow-env-url": "Ask at addresses that environment variables name (OPENAI_BASE_URL).",
+    "--answers": "File of the answers that were judged, to read on the page.",
+    "--baseline": "The model that the others are compared with.",
+    "--budget": "Highest cost of the judgments over all runs, in the currency of the judges' prices.",
+    "--cluster": "What was sampled, by which standard errors are clustered.",
+    "--column": "Name of a column, if it is not a usual one.",
+    "--comparisons": "How many comparisons to ask for; by default all there are.",
+    "--judgments": "File of judgments; what is there is not asked again.",
+    "--next": "File of the items to show to people next, as CSV.",
+    "--order": "Order of the answers: one at random, or both.",
+    "--output": "Where the results are written.",
+    "--own-maker": "Votes of judges on models of their own maker.",
+    "--page": "HTML file to write.",
+    "--panel": "YAML file of judges, their servers and keys, such as examples/panel.yaml.",
+    "--repeats": "How often a judge is asked the same.",
+    "--seed": "Seed of what is drawn at random.",
+    "--until": "When to stop asking.",
+    "--verbose": "Print all numbers, notes and warnings.",
+}
+
+
+def shared_help(option: str, *more: str) -> str:
+    """Help of an option that several commands take: its meaning, and what holds in this command."""
+    return " ".join((SHARED[option], *more))
+
+
 # Checks of the numbers and names that options are given; nothing is loaded for them.
 
 
@@ -67,6 +97,14 @@ def columns_of(pairs: Iterable[str] | None) -> dict[str, str | None]:
     return named(pairs, COLUMNS)
 
 
+def answer_columns_of(
+    pairs: Iterable[str] | None, keys: Iterable[str]
+) -> tuple[dict[str, str | None], str | None]:
+    """Names of columns of questions and answers, and the column with a list of answers, if there is one."""
+    columns = named(pairs, (*keys, ANSWERS))
+    return columns, columns.pop(ANSWERS, None)
+
+
 def notes_of(pairs: Iterable[str] | None, save: Path | None) -> dict[str, str]:
     """``NAME=TEXT`` to keep with a fit, which must be saved somewhere."""
     notes = {}
@@ -112,8 +150,8 @@ ColumnOption = Annotated[
         "--column",
         rich_help_panel=FILE,
         metavar="KEY=NAME",
-        help=f"Name of a column, if it is not a usual one. KEY is one of {', '.join(COLUMNS)}. model_a is shown "
-        "first; winner is a, b, c for a tie, or empty; model and score are of tables of scores; count says how "
+        help=shared_help("--column", f"KEY is one of {', '.join(COLUMNS)}. model_a is shown first;")
+        + " winner is a, b, c for a tie, or empty; model and score are of tables of scores; count says how "
         "many like judgments a row stands for (count=null: one each); swapped is true where model_b was shown "
         "first, the winner still named by column; valid says which rows count; judges=a,b names the columns of a "
         "wide table that are judges; tasks=a,b or models=a,b those of a wide table of scores, and tasks=!a "
@@ -125,16 +163,16 @@ FilesArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files of judgments, folders, or patterns such as 'logs/*.jsonl': JSON, JSON Lines, CSV, TSV, "
-        "Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; hf:OWNER/NAME on the Hugging "
-        "Face hub (::SPLIT where it has several); - is standard input.",
+        help="Files of judgments, folders, or patterns such as 'logs/*.jsonl'. They are JSON, JSON Lines, CSV, "
+        "TSV, Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; hf:OWNER/NAME on the "
+        "Hugging Face hub (::SPLIT where it has several); - is standard input.",
     ),
 ]
 QuestionsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="QUESTIONS",
-        help="Where questions and answers are: files, folders or patterns, also logs of Inspect, files of Every "
+        help="Questions and answers: files, folders or patterns. They may be logs of Inspect, files of Every "
         "Eval Ever, promptfoo, lm-eval, AlpacaEval, MT-Bench and Arena-Hard; a folder of texts by model; a set on "
         "the hub such as org/name; langfuse:DATASET or phoenix:DATASET.",
     ),
@@ -155,7 +193,7 @@ WinnerValuesOption = Annotated[
         rich_help_panel=FILE,
         metavar="KEY=VALUE",
         help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several "
-        "times; other=unknown takes all other words for no answer; a word that begins with a minus needs the "
+        "times; other=unknown treats all other words as no answer; a word that begins with a minus needs the "
         "option again.",
     ),
 ]
@@ -165,8 +203,10 @@ BaselineOption = Annotated[
         "--baseline",
         rich_help_panel=FILE,
         metavar="MODEL",
-        help="The model that all others were compared with, where the records do not name it, as in those of "
-        "arena-hard-auto's version 0.1 (there, gpt-4-0314).",
+        help=shared_help(
+            "--baseline",
+            "Name it where the records do not, as in those of arena-hard-auto's version 0.1 (there, gpt-4-0314).",
+        ),
     ),
 ]
 EncodingOption = Annotated[
@@ -182,7 +222,7 @@ NamesOption = Annotated[
     typer.Option(
         "--names",
         rich_help_panel=FILE,
-        help="Names that differ in case alone: refused (ask), read as one (fold), or kept as written (exact).",
+        help="Names that differ only in case: rejected (ask), read as one (fold), or kept as written (exact).",
     ),
 ]
 CopiesOption = Annotated[
@@ -286,7 +326,7 @@ ForceOption = Annotated[
     typer.Option(
         "--force",
         rich_help_panel=OUTPUT,
-        help="Replace what judgerank did not write, too: never an input, and in a folder a copy is kept.",
+        help="Overwrite existing files. Inputs are never overwritten; in a folder a copy is kept.",
     ),
 ]
 RawOption = Annotated[
@@ -309,7 +349,7 @@ JsonOption = Annotated[
     typer.Option(
         "--json",
         rich_help_panel=OUTPUT,
-        help="Print one JSON document, also on failure; everything else goes to standard error.",
+        help="Print one JSON document, also on failure. Everything else goes to standard error.",
     ),
 ]
 
@@ -342,6 +382,16 @@ GOALS = (  # `judgerank.planning.precision.GOALS`
 ANSWER_COLUMNS = (  # `judgerank.collecting.answer_sources.COLUMNS`
     *("question_id", "question", "model", "answer"),
 )
+ANSWERS = "answers"  # key of the column that has a list of answers
+
+
+def answer_columns_help(keys: Iterable[str]) -> str:
+    """Help of ``--column`` where questions and answers are read."""
+    return shared_help(
+        "--column",
+        f"KEY is one of {', '.join((*keys, ANSWERS))}. answers has a list of answers in every row; without it, a "
+        "row is one answer. Can be given several times.",
+    )
 
 
 # Options on the model that is fitted.
@@ -379,6 +429,7 @@ SolverOption = Annotated[
 
 OwnMaker = StrEnum("OwnMaker", {name: name for name in OWN_MAKER})  # type: ignore[misc]  # likewise
 RECUSE = OwnMaker("recuse")
+RECUSE_OR_COUNT = "recuse: they do not count, unless no other votes connect the same models. count: they count."
 FactsOption = Annotated[
     Path | None,
     typer.Option(
@@ -396,8 +447,7 @@ BoardOwnMakerOption = Annotated[
         "--own-maker",
         rich_help_panel=MODEL,
         show_default="as on the board",
-        help="Votes of judges on models of their own maker, as far as names or the board say who makes them. "
-        "recuse: they do not count, unless no other votes connect the same models. count: they count.",
+        help=shared_help("--own-maker", "Makers are known from names and the board.", RECUSE_OR_COUNT),
     ),
 ]
 OwnMakerOption = Annotated[
@@ -405,7 +455,6 @@ OwnMakerOption = Annotated[
     typer.Option(
         "--own-maker",
         rich_help_panel=MODEL,
-        help="Votes of judges on models of their own maker, as far as names say who makes them. recuse: they do "
-        "not count, unless no other votes connect the same models. count: they count.",
+        help=shared_help("--own-maker", "Makers are known from names.", RECUSE_OR_COUNT),
     ),
 ]

@@ -24,6 +24,7 @@ from judgerank.cli.options import (
     RawOption,
     Reading,
     reads_files,
+    shared_help,
 )
 from judgerank.cli.terminal import number, say, say_json
 from judgerank.data.errors import ConfigError
@@ -44,7 +45,7 @@ def people(
             "(--column human=NAME).",
         ),
     ] = None,
-    board: Annotated[
+    leaderboard: Annotated[
         Path | None,
         typer.Option(
             metavar="CSV",
@@ -62,13 +63,18 @@ def people(
         typer.Option(
             rich_help_panel=UNCERTAINTY,
             metavar="[question|person|COLUMN]",
-            help="What was sampled, by which errors are clustered. Given twice, the two are crossed. By default "
-            "question and person where ten people or more voted, some of them several times; else question.",
+            help=shared_help(
+                "--cluster",
+                "Given twice, the two are crossed. By default question and person where ten people or more voted, "
+                "some of them several times; else question.",
+            ),
         ),
     ] = None,
     next_: Annotated[
         Path | None,
-        typer.Option("--next", rich_help_panel=OUTPUT, help="File for the items to show to people next, as CSV."),
+        typer.Option(
+            "--next", rich_help_panel=OUTPUT, help=shared_help("--next", "judgerank vote asks for them.")
+        ),
     ] = None,
     json: JsonOption = False,
     force: ForceOption = False,
@@ -76,10 +82,10 @@ def people(
 ) -> None:
     """Calibrate scores to human votes or a human leaderboard, and test whether the judges agree with people."""
     items = NextItems(next_, force, raw)
-    if board is not None:
+    if leaderboard is not None:
         if cluster:
-            raise typer.BadParameter("--cluster is of human votes, and --board has none: leave one out.")
-        place_on_human_board(files, read, board, level, human or [], items, json, own_maker.value, models)
+            raise typer.BadParameter("--cluster is of human votes, and --leaderboard has none: leave one out.")
+        place_on_human_board(files, read, leaderboard, level, human or [], items, json, own_maker.value, models)
         return
     anchored(files, read, human or [], level, items, json, own_maker.value, models, tuple(cluster or ()))
 
@@ -147,7 +153,7 @@ def place_on_human_board(
     from judgerank.reading.read import read_judgments
 
     if human or items.path is not None:
-        raise ConfigError("--board takes the place of human votes: leave out --human and --next")
+        raise ConfigError("--leaderboard takes the place of human votes: leave out --human and --next")
     human_board = HumanBoard.read(board)
     judgments = read_judgments(paths_of(files), **read)
     makers = dict(makers_on(judgments, models))

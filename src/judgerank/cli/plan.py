@@ -1,4 +1,4 @@
-"""`judgerank plan`: how many comparisons and judges a wanted precision takes.
+"""`judgerank plan`: how many comparisons and judges a given precision requires.
 
 Functions import what takes long to load, so that its help loads nothing of it.
 """
@@ -29,6 +29,7 @@ from judgerank.cli.options import (
     between,
     finite,
     reads_files,
+    shared_help,
 )
 from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.data import QUESTION
@@ -81,7 +82,9 @@ def plan(
             min=1, help="Also plan for random panels of so many of the judges. Can be given several times."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Decides which judges are in random panels.")] = 2026,
+    seed: Annotated[
+        int, typer.Option(min=0, help=shared_help("--seed", "It decides which judges are in random panels."))
+    ] = 2026,
     n_models: Annotated[
         int | None,
         typer.Option(
@@ -141,9 +144,7 @@ def plan(
             help="Judges asked about each pair; by default as in the file.",
         ),
     ] = None,
-    repeats: Annotated[
-        int, typer.Option(rich_help_panel=QUESTIONS, min=1, help="How often a judge is asked the same.")
-    ] = 1,
+    repeats: Annotated[int, typer.Option(rich_help_panel=QUESTIONS, min=1, help=shared_help("--repeats"))] = 1,
     correlation: Annotated[
         float | None,
         typer.Option(
@@ -166,13 +167,15 @@ def plan(
         typer.Option(
             rich_help_panel=UNCERTAINTY,
             metavar="COLUMN",
-            help="What is sampled: question, or a column of the file such as template, whose values then stand "
-            "for questions.",
+            help=shared_help(
+                "--cluster",
+                "It is question, or a column of the file such as template, whose values then count as questions.",
+            ),
         ),
     ] = QUESTION,
     json: JsonOption = False,
 ) -> None:
-    """Plan how many comparisons, questions and judges a wanted precision takes.
+    """Plan how many comparisons, questions and judges a given precision requires.
 
     The numbers come from the expected information of a design; widths are those that a ranking prints. For a board
     of scores, the plan says how many tasks separate two models.

@@ -5,6 +5,7 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -36,6 +37,7 @@ from judgerank.cli.options import (
     SolverOption,
     notes_of,
     reads_files,
+    shared_help,
 )
 from judgerank.cli.terminal import Progress, say, say_json, say_wrapped, sized
 from judgerank.data.errors import ConfigError
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from judgerank.ranking.exports import Export
     from judgerank.ranking.page_options import Additions
     from judgerank.ranking.ranking import Ranking
+    from judgerank.ranking.verdict import Verdict
     from judgerank.writing.targets import Outputs
 
 
@@ -69,7 +72,7 @@ AnswersOption = Annotated[
         "--answers",
         rich_help_panel=PAGE,
         metavar="FILE",
-        help="Questions and answers that were judged, to read on the page: the file that judgerank collect takes.",
+        help=shared_help("--answers", "It has the questions, too: the file that judgerank collect takes."),
     ),
 ]
 CardOption = Annotated[
@@ -116,7 +119,7 @@ def rank(
             metavar="NAME[:COLUMNS]",
             help=f"Adjust the ranking for an effect besides quality: {', '.join(known())}, or a file NAME.py. "
             "style:length needs columns length_a and length_b. blocks.csv and adjusted.csv show what changes. It "
-            "takes --solver newton or penalised. Can be given several times.",
+            "requires --solver newton or penalised. Can be given several times.",
         ),
     ] = None,
     solver: SolverOption = SHRUNK,
@@ -128,11 +131,13 @@ def rank(
         typer.Option(
             rich_help_panel=UNCERTAINTY,
             metavar=f"[{'|'.join(CLUSTERS)}|COLUMN]",
-            help="How to treat judgments of the same question. question: cluster the standard errors by question; "
-            "without a column of questions, take each judgment by itself. effects: model the quality of every "
-            "single answer, which all its judges share. none: treat all judgments as independent. COLUMN: cluster "
-            "by another unit that was sampled, such as template. Given twice, the two are crossed: question and "
-            "rater. By default question.",
+            help=shared_help(
+                "--cluster",
+                "question: without a column of questions, each judgment is taken by itself. effects: the quality "
+                "of every single answer is modelled, which all its judges share. none: all judgments are taken as "
+                "independent. COLUMN: another unit, such as template. Given twice, the two are crossed: question "
+                "and rater. By default question.",
+            ),
         ),
     ] = None,
     whose: Annotated[
@@ -146,11 +151,9 @@ def rank(
     answers: AnswersOption = None,
     since: SinceOption = None,
     card: CardOption = None,
-    next_: Annotated[
+    next_lines: Annotated[
         int,
-        typer.Option(
-            "--next", rich_help_panel=PAGE, min=1, max=1000, help="Lines of comparisons to collect next, at most."
-        ),
+        typer.Option(rich_help_panel=PAGE, min=1, max=1000, help="Lines of comparisons to collect next, at most."),
     ] = 10,
     next_size: Annotated[
         int, typer.Option(rich_help_panel=PAGE, min=1, max=10**6, help="Comparisons in each of those lines.")
@@ -168,11 +171,11 @@ def rank(
             "--output",
             "-o",
             rich_help_panel=OUTPUT,
-            help="Folder to write to; by default rankings/ and the first file's name.",
+            help=shared_help("--output", "A folder; by default rankings/ and the first file's name."),
         ),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help="Print the notes of the page, too.")
+        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help=shared_help("--verbose"))
     ] = False,
     json: JsonOption = False,
     save: Annotated[
@@ -219,7 +222,7 @@ def rank(
         "cluster": tuple(cluster or CLUSTERS[:1]),
         "few": few,
     }
-    settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
+    settings |= {"next": next_lines, "next_size": next_size, "blocks": tuple(block or ())}
     settings |= {"own_maker": own_maker.value, "whose": whose.value}
     output_paths = OutputPaths(output, tuple(export or ()), save, notes_of(note, save), one_card(card), force, raw)
     page_options = PageOptions(models, since, answers, each_judge)
@@ -291,21 +294,31 @@ class Written:
     places: OutputPaths
 
     def print(self, verbose: bool) -> None:
-        """The verdict first, then the leaderboard, then where everything is."""
-        from judgerank.ranking.card import sentence
+        """The headline and its evidence, the leaderboard, what to beware of, what to do, where everything is."""
         from judgerank.ranking.ranking import MOST_ROWS
         from judgerank.ranking.verdict import reading_lines, verdict
 
-        headline, *lines = verdict(self.ranking).lines()
-        say_wrapped([headline], bold=True)
-        notes = self.ranking.remarks[len(self.ranking.judgments.remarks) :]
-        say_wrapped([*lines, *reading_lines(self.ranking)])
-        say_wrapped(f"Note: {remark}" for remark in notes if verbose)
+        summary, rows = verdict(self.ranking), len(self.ranking.tables["leaderboard"])
+        say_wrapped([f"{summary.headline}."], bold=True)
+        say_wrapped([summary.lead if verbose else evidence(summary.lead, self.ranking)])
         say("\n" + self.ranking.board_text(None if verbose else MOST_ROWS))
-        more = len(self.ranking.tables["leaderboard"]) - MOST_ROWS
-        hidden = [counted(len(notes), "note")] * bool(notes) + [counted(more, "more model")] * (more > 0)
-        if hidden and not verbose:
-            say(f"{' and '.join(hidden)} on the page; --verbose prints them.")
+        say_wrapped([_basis(self.ranking, summary)])
+        say_wrapped(reading_lines(self.ranking))
+        warnings = cautions(self.ranking, summary)
+        say_wrapped(warnings if verbose else warnings[:1])
+        notes = self.ranking.remarks[len(self.ranking.judgments.remarks) :]
+        say_wrapped(f"Note: {remark}" for remark in notes if verbose)
+        say_wrapped(filter(None, [summary.next, summary.gate]))
+        hidden = {"more warning": len(warnings) - 1, "note": len(notes), "more model": rows - MOST_ROWS}
+        counts = [counted(n, what) for what, n in hidden.items() if n > 0]
+        if counts and not verbose:
+            say(f"{' and '.join(counts)}: --verbose, or the page.")
+        self._print_files()
+
+    def _print_files(self) -> None:
+        """Where everything is."""
+        from judgerank.ranking.card import sentence
+
         for export in self.exports:
             say(f"{export.table}: {export.path}")
         if self.places.card is not None:
@@ -349,6 +362,40 @@ class Written:
             "files": {**files, "exports": [export.path for export in self.exports]},
         }
         say_json("rank", report)
+
+
+# Parts of warnings of `judge_policy` by which they are ordered: what changes the leader, and what is not known.
+CHANGES, UNKNOWN = "Without ", " do not show how well "
+
+
+def evidence(lead: str, ranking: Ranking) -> str:
+    """The part of a verdict's `lead` on the first two models; the rest repeats what the leaderboard shows.
+
+    That is the range of the leader's rank, and the models that share its group.
+    """
+    leader = re.escape(str(ranking.tables["leaderboard"]["model"].iloc[0]))
+    range_ = rf"[Tt]he true rank of {leader} is|{leader} ranks first \("
+    return re.split(rf" (?=(?:Only if judges favour neither position, )?(?:{range_}))", lead, maxsplit=1)[0]
+
+
+def _basis(ranking: Ranking, summary: Verdict) -> str:
+    """How much of what the leaderboard rests on, and whose opinion its intervals are of."""
+    facts = ", ".join(f"{number} {what}" for number, what in summary.facts)
+    only = "this judge only" if len(ranking.fit.comparisons.judges) == 1 else "these judges only"
+    whose = "judges like these" if ranking.whose == WHOSE[0] else only
+    intervals = f"{ranking.settings.level:.0%} intervals for {whose}."
+    has_any = ranking.tables["leaderboard"]["low"].notna().any()
+    return f"{facts}. {intervals}" if has_any else f"{facts}."
+
+
+def cautions(ranking: Ranking, summary: Verdict) -> list[str]:
+    """All that bears on whether to believe the headline: first who leads without a judge, last what is unknown."""
+    from judgerank.ranking.studies.whose_opinion import SAID
+
+    by_importance = sorted(summary.warnings, key=lambda text: (not text.startswith(CHANGES), UNKNOWN in text))
+    warnings = [f"Warning: {warning}" for warning in by_importance]
+    favourites = [remark for remark in ranking.remarks if SAID in remark]
+    return [text for text in (*warnings, summary.categories, *favourites, summary.change) if text]
 
 
 def ranked_into(

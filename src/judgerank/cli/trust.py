@@ -26,8 +26,9 @@ from judgerank.cli.options import (
     Reading,
     SolverOption,
     reads_files,
+    shared_help,
 )
-from judgerank.cli.terminal import Progress, say, say_json, sized
+from judgerank.cli.terminal import Progress, say, say_json, say_wrapped, sized
 
 if TYPE_CHECKING:
     from judgerank.ranking.trust_report import TrustReport
@@ -56,9 +57,18 @@ def trust(
             "--output",
             "-o",
             rich_help_panel=OUTPUT,
-            help="Folder for the tables, with every judgment of every set.",
+            help=shared_help("--output", "A folder, for tables with every judgment of every set."),
         ),
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            rich_help_panel=OUTPUT,
+            help=shared_help("--verbose", "That is, also the judgments to remove and each judge's part."),
+        ),
+    ] = False,
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
@@ -85,7 +95,12 @@ def trust(
     if json:
         say_json("trust", {**_document(report, folder), "own_maker": settings.own_maker})
         return
-    say(str(report))
+    if verbose:
+        say(str(report))
+    else:
+        sentences, table = report.summary()
+        say_wrapped(sentences)
+        say(f"\n{table}\nThe judgments to remove and each judge's part: --verbose")
     if folder is not None:
         say(f"\nthe tables: {folder}")
 

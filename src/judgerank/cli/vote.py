@@ -14,11 +14,12 @@ from judgerank.cli.options import (
     ANSWER_COLUMNS,
     FILE,
     OUTPUT,
-    AnswerListOption,
     ForceOption,
     JsonOption,
     QuestionsArgument,
-    named,
+    answer_columns_help,
+    answer_columns_of,
+    shared_help,
 )
 from judgerank.cli.terminal import say, say_json
 
@@ -30,32 +31,34 @@ NEXT = (
 
 def vote(
     questions: QuestionsArgument,
-    votes: Annotated[
-        int | None, typer.Option(min=1, help="How many votes to ask for, at random; by default all there are.")
+    comparisons: Annotated[
+        int | None, typer.Option(min=1, help=shared_help("--comparisons", "They are drawn at random."))
     ] = None,
-    items: Annotated[
+    next_: Annotated[
         Path | None,
-        typer.Option(help="Ask for these, in this order: the file that judgerank people --next writes."),
+        typer.Option(
+            "--next", help=shared_help("--next", "judgerank people writes it; they are asked in its order.")
+        ),
     ] = None,
     voter: Annotated[str, typer.Option(help="Name of the person; by default the page asks.")] = "",
     ask: Annotated[str, typer.Option(help="The question at the top of the page.")] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Decides what is drawn and which answer comes first.")] = 2026,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, help=shared_help("--seed", "It decides what is asked and which answer comes first.")),
+    ] = 2026,
     column: Annotated[
         list[str] | None,
         typer.Option(
             rich_help_panel=FILE,
             metavar="KEY=NAME",
-            help=f"Name of a column, if it is not {', '.join(ANSWER_COLUMNS)}. Can be given several times.",
+            help=answer_columns_help(ANSWER_COLUMNS),
         ),
     ] = None,
-    answers: AnswerListOption = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", rich_help_panel=OUTPUT, help="HTML file to write.")
-    ] = Path("vote.html"),
+    page: Annotated[Path, typer.Option(rich_help_panel=OUTPUT, help=shared_help("--page"))] = Path("vote.html"),
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Write a page on which people vote blind: two answers, no names, keyboard or phone, no network.
+    """Create an offline page for blind human voting, by keyboard or on a phone.
 
     The page saves a file of votes that `judgerank rank` and `judgerank people` read.
     """
@@ -63,15 +66,15 @@ def vote(
     from judgerank.voting.vote_page import drawn_items, listed_items, vote_page
     from judgerank.writing.targets import Outputs
 
-    columns = named(column, ANSWER_COLUMNS)
-    outputs = Outputs([*files_of(questions), *([items] if items is not None else ())], force)
-    outputs.file(output)  # before anything is read
+    columns, answers = answer_columns_of(column, ANSWER_COLUMNS)
+    outputs = Outputs([*files_of(questions), *([next_] if next_ is not None else ())], force)
+    outputs.file(page)  # before anything is read
     read = read_questions(questions, columns, answers)
-    tasks = drawn_items(read, votes, seed) if items is None else listed_items(read, items, votes, seed)
-    outputs.write({output: vote_page(read, tasks, voter, ask).encode()})
+    tasks = drawn_items(read, comparisons, seed) if next_ is None else listed_items(read, next_, comparisons, seed)
+    outputs.write({page: vote_page(read, tasks, voter, ask).encode()})
     if json:
-        say_json("vote", {"items": len(tasks), "run_next": list(NEXT), "files": {"page": output}})
+        say_json("vote", {"items": len(tasks), "run_next": list(NEXT), "files": {"page": page}})
         return
-    say(f"{len(tasks)} items on {output}. Open it in a browser, vote, save the file, then:")
+    say(f"{len(tasks)} items on {page}. Open it in a browser, vote, save the file, then:")
     for line in NEXT:
         say(line)

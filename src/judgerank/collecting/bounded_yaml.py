@@ -45,7 +45,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml comes without type
         self._depth -= 1
         if isinstance(event, yaml.AliasEvent):
             if id(node) not in self._values:
-                raise _refused(f"*{event.anchor} stands within what it stands for", event)
+                raise _refused(f"*{event.anchor} refers to itself", event)
             return node
         if isinstance(node, yaml.MappingNode):
             _require_keys_once(node)
@@ -61,7 +61,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml comes without type
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, OverflowError):  # of a tag that says what the text is not
-            raise _refused(f"this is no {node.tag.rpartition(':')[2]}", node) from None
+            raise _refused(f"this is not a valid {node.tag.rpartition(':')[2]}", node) from None
 
 
 def _parts(node: yaml.Node) -> list[yaml.Node]:
@@ -75,7 +75,7 @@ def _require_keys_once(node: yaml.MappingNode) -> None:
     seen = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise _refused("a key that is no text", key)
+            raise _refused("a key that is not text", key)
         if key.value in seen:
             raise _refused(f"the key {key.value[:80]!r} is there twice", key)
         seen.add(key.value)

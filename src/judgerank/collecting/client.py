@@ -53,7 +53,7 @@ def library() -> ModuleType:
     try:
         import litellm
     except ImportError:
-        raise ConfigError(f"collecting judgments takes {needed('collect')}") from None
+        raise ConfigError(f"collecting judgments requires {needed('collect')}") from None
     install(litellm)
     # what it leaves behind where a request is cancelled while it still prepares it
     warnings.filterwarnings("ignore", r"coroutine '\w+\.\w*completion\w*' was never awaited", RuntimeWarning)

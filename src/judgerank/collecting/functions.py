@@ -42,9 +42,9 @@ def require_function(model: str, server: bool) -> None:
         If the model is not ``FILE.py:FUNCTION``, or the judge has settings of a server.
     """
     if not is_file(model):
-        raise ValueError(f"model {model!r} is no Python function: write FILE.py:FUNCTION")
+        raise ValueError(f"model {model!r} is not a Python function: write FILE.py:FUNCTION")
     if server:
-        raise ValueError("a judge with provider: python takes no base_url, api_key_env or batch")
+        raise ValueError("a judge with provider: python must not have base_url, api_key_env or batch")
 
 
 def function(model: str) -> Function:

@@ -255,7 +255,7 @@ class Ledger:
                 self._kept = kept
                 break
         if self._kept is None:
-            return Replaced(f"{sentence}; no folder takes the {len(self._written)} judgments of this run")
+            return Replaced(f"{sentence}; no folder could store the {len(self._written)} judgments of this run")
         where = self._kept.name if self._kept.parent == self._path.parent else str(self._kept)
         return Replaced(f"{sentence}; the {len(self._written)} judgments of this run are in {where}")
 
@@ -384,7 +384,7 @@ def opened(path: Path, wait: float = 0.0) -> Iterator[Ledger]:
     """
     path = path.resolve()  # one lock for a file and every link to it
     if path.is_dir():
-        raise ConfigError(f"{path.name} is a folder, not a file to write judgments to (--output FILE)")
+        raise ConfigError(f"{path.name} is a folder, not a file to write judgments to (--judgments FILE)")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock_path = path.with_name(path.name + ".lock")

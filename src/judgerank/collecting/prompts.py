@@ -134,7 +134,7 @@ def _bytes(image: Named) -> bytes:
         try:
             content = b64decode(payload, validate=True) if head.endswith(";base64") else unquote(payload).encode()
         except ValueError:
-            raise DataError(f"image {image.reference} is no Base64") from None
+            raise DataError(f"image {image.reference} is not Base64") from None
         _require_small(image, len(content))
     else:
         path = _path(image)
@@ -153,7 +153,7 @@ def _path(image: Named) -> Path:
     """A file in the folder of the file that names it, or in the one where the command runs, and in no other."""
     name = image.place.removeprefix(FILE)
     if "://" in name:
-        raise DataError(f"image {image.reference} is no address (http, https), no file and no data URI")
+        raise DataError(f"image {image.reference} is not an address (http, https), a file or a data URI")
     folders = [folder.resolve() for folder in (image.folder, Path.cwd()) if folder is not None]
     paths = [(folder / name).resolve() for folder in folders]
     path = next((candidate for candidate in paths if candidate.is_file()), None)
@@ -169,7 +169,7 @@ def _form(image: Named, content: bytes) -> str:
         if re.match(begins, content, re.DOTALL):
             return form
     raise DataError(
-        f"image {image.reference} is no {', '.join(form.removeprefix('image/') for form in FORMS)} file"
+        f"image {image.reference} is not a {', '.join(form.removeprefix('image/') for form in FORMS)} file"
     )
 
 

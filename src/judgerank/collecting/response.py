@@ -78,10 +78,10 @@ def text_of(content: Any) -> str | None:
     if content is None or isinstance(content, str):
         return content
     if not isinstance(content, list):
-        raise TypeError("a message that is no text")
+        raise TypeError("a message that is not text")
     texts = [part["text"] for part in content if part["type"] in PARTS]
     if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a part of a message that is no text")
+        raise TypeError("a part of a message that is not text")
     return "".join(texts)
 
 

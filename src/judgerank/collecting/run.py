@@ -189,12 +189,12 @@ def require_goal(study: Study) -> None:
     ConfigError
     """
     if study.goal is not None and not study.settings.pilot:
-        raise ConfigError("collecting until something is known takes a pilot (--pilot)")
+        raise ConfigError("collecting until a goal is reached requires a pilot (--pilot)")
     by_batch = [name for name, judge in study.judges.items() if judge.batch]
     if study.goal is not None and by_batch:
         raise ConfigError(
             f"judge {by_batch[0]!r} is asked by batch, and collecting until something is known looks at answers "
-            "before it asks on: it takes judges that answer live (batch: false)"
+            "before it asks on: it requires judges that answer live (batch: false)"
         )
 
 
@@ -220,7 +220,7 @@ def refuse_a_written_key(judges: Mapping[str, Judge], record: Mapping[str, objec
         if Secrets([key]).blanked(written) != written:
             variable = judges[name].api_key_env
             raise ConfigError(
-                f"the key in {variable}, or a part of it, also stands in a setting, which would be stored with "
+                f"the key in {variable}, or a part of it, is also in a setting, which would be stored with "
                 "the judgments"
             )
 
@@ -243,10 +243,10 @@ def refuse_another_study(study: Study, ledger: Ledger, pending: Pending) -> None
     ]
     for name, records, tasks in files:
         if any(record.get("prompt") != digest(prompt) for record in records):
-            raise ConfigError(f"{name} holds answers to another prompt (--output FILE names another file)")
+            raise ConfigError(f"{name} holds answers to another prompt (--judgments FILE names another file)")
         changed = changed_since(records, tasks, study.judges, study.questions, prompt, study.settings.moved)
         if changed:
-            raise ConfigError(f"{name}: {changed} (--output FILE names another file)")
+            raise ConfigError(f"{name}: {changed} (--judgments FILE names another file)")
 
 
 def set_aside(study: Study, ledger: Ledger, pending: Pending) -> dict[Task, float]:
@@ -428,17 +428,17 @@ def checks(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, Any]]) -> I
     if not is_bounded(judge):
         yield f"{name} is not told how long a reply may be: what it costs at most is not known"
     if judge.reasoning_budget and judge.reasoning_budget < rule.least_budget:
-        yield f"{name}: {rule.family} takes a reasoning_budget of at least {rule.least_budget} tokens"
+        yield f"{name}: {rule.family} requires a reasoning_budget of at least {rule.least_budget} tokens"
     if judge.logprobs and "logprobs" not in parameters:
         yield f"{name}: {rule.family} gives no logprobs here; letters will have no probabilities"
     if prompt.temperature and "temperature" not in parameters:
-        yield f"{name}: {rule.family} takes no temperature here; the prompt's {prompt.temperature:g} is left out"
+        yield f"{name}: {rule.family} accepts no temperature here; the prompt's {prompt.temperature:g} is left out"
     listed_limits = {} if judge.base_url else listed(judge)
     wanted_of = {"max_output_tokens": longest(judge, prompt), "max_input_tokens": prompt_tokens(judge, sent)}
     for key, wanted in wanted_of.items():
         part = "reply" if key == "max_output_tokens" else "prompt"
         if isinstance(listed_limits.get(key), int) and wanted > listed_limits[key]:
-            yield f"{name}: a {part} may take {wanted} tokens, and its model takes {listed_limits[key]}"
+            yield f"{name}: a {part} may need {wanted} tokens, and its model accepts {listed_limits[key]}"
     ends = listed_limits.get("deprecation_date")
     if ends and date.fromisoformat(ends) <= datetime.now(UTC).date() + SOON:
         yield f"{name}: its provider announced the end of {judge.sent} for {ends}"

@@ -182,7 +182,7 @@ class Judge(Settings):
             require_function(self.sent, bool(self.base_url or self.api_key_env or self.batch))
         elif self.is_person and (self.base_url or self.api_key_env or self.batch or self.params):
             raise ValueError(
-                f"judge {self.judge!r} is a person, who takes no base_url, api_key_env, batch or params"
+                f"judge {self.judge!r} is a person, who must not have base_url, api_key_env, batch or params"
             )
         elif self.form in ELSEWHERE:
             raise ValueError(f"judge {self.judge!r}: {self.form} is asked at an address: {ELSEWHERE[self.form]}")
@@ -217,7 +217,7 @@ class Panel(Settings):
     def _distinct(cls, judges: list[Judge]) -> list[Judge]:
         names = Counter(judge.judge for judge in judges)
         if not names:
-            raise ValueError("it is empty: there is nobody to ask")
+            raise ValueError("it is empty: no judges given")
         if max(names.values()) > 1:
             raise ValueError(f"judge {max(names, key=names.__getitem__)!r} is there twice")
         return judges

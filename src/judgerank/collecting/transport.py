@@ -477,8 +477,8 @@ def proxy_for(address: str) -> str | None:
         )
     if scheme.startswith("socks") and find_spec("socksio") is None:
         raise ConfigError(
-            "HTTPS_PROXY or ALL_PROXY names a SOCKS proxy, which takes the package socksio (pip install socksio); "
-            "NO_PROXY names hosts that need no proxy"
+            "HTTPS_PROXY or ALL_PROXY names a SOCKS proxy, which requires the package socksio (pip install "
+            "socksio); NO_PROXY names hosts that need no proxy"
         )
     return proxy
 

@@ -164,7 +164,7 @@ class Second:
 
     @cached_property
     def straight(self) -> FloatArray:
-        """That of g itself, in which eta is linear."""
+        """Weight times signal: the curvature in g itself, in which eta is linear."""
         return self.weight * self._terms.signal
 
     @cached_property

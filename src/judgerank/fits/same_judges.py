@@ -432,7 +432,7 @@ class Judge(NamedTuple):
     shift: float
 
     def log_odds(self, answers: Answers) -> FloatArray:
-        """Of saying yes, by all of its answers."""
+        """Return the log-odds of each yes, estimated from all answers."""
         return self.slope[0] * answers.lead + answers.position + self.shift * answers.order
 
 

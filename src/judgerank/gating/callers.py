@@ -17,12 +17,11 @@ INPUTS = (  # of the action, called as options are; longer names first, where on
     *("without-judge", "without-model"),
 )
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
-# patterns and what stands in their place; collecting names its own option of the file of judgments
-COLLECTED = (r"--output\b", "--judgments")
+# patterns and what stands in their place
 WRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
-    COMMAND: (COLLECTED,),
+    COMMAND: (),
     PYTEST: (
-        (r"--output\b", "--judgerank-judgments"),
+        (r"--judgments\b", "--judgerank-judgments"),
         (r"--allow-host (\S+)", r"allow_hosts=['\1']"),
         (r"--look (\d+)", r"rule=Rule(look=\1)"),
         (r"--this-panel", "rule=Rule(this_panel=True)"),
@@ -32,7 +31,6 @@ WRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
         (r"--(baseline|candidate)\b", r"the name of the \1"),
     ),
     ACTION: (
-        COLLECTED,
         (rf"--({'|'.join(INPUTS)})[ =]([^\s).,]+)", r"input \1: \2"),
         (rf"--({'|'.join(INPUTS)})\b", r"input \1"),
     ),

@@ -295,10 +295,10 @@ def _evened(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple
 
 
 def _flipped(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
-    """What sign flips are of, shape (E,), and the mean lead of the first place by judge, shape (K,), taken off it.
+    """Return each question's sign-flip statistic, shape (E,), and each judge's mean lead of the first place, (K,).
 
-    The latter is as if both variants were equal. Exchanging the names in a question turns lead and side, and
-    leaves it as it is.
+    The statistic is net of that mean lead, which is as if both variants were equal. Exchanging the names in a
+    question turns lead and side, and leaves it as it is.
     """
     is_judged = ~np.isnan(preference).all(axis=1)
     lead, side, is_answered = _parts(preference[is_judged], first[is_judged])

@@ -313,7 +313,7 @@ def tests_of_equality(
     by_cluster: Sequence[csr_array | None],
     tastes: float = 0.0,
 ) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
-    """From places of models to their differences and errors, as of `equality.differences_under_equality`.
+    """Convert model indices to differences and standard errors, as of `equality.differences_under_equality`.
 
     Pair by pair, or, where there are too many models and judges for that, as it is here. There, and where judges
     are alike, tastes are in the errors of the fit alone, which count where they are the larger.

@@ -118,7 +118,7 @@ def _leads(low: IntArray, high: IntArray, judge: IntArray, mean: FloatArray, sha
 def tests_by_flips(
     leads: csr_array, scores: FloatArray, across: csr_array | None = None
 ) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
-    """From places of models to the differences of their scores and the errors that flips imply.
+    """Convert model indices to differences of scores and the standard errors that flips imply.
 
     The error is that with which a normal difference has the p-value of the flips; infinite where leads and scores
     disagree on who is better, or nothing is known. Where clusters are crossed, flips of either take the other's

@@ -33,7 +33,7 @@ from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
 from judgerank.trust.fragility import Fragility, fragility
-from judgerank.trust.sentences import at_least_sentence, legend, neighbours, on_panel, top_sentence
+from judgerank.trust.sentences import at_least_sentence, legend, neighbours, on_number, on_panel, top_sentence
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs
@@ -125,6 +125,19 @@ class TrustReport(Shown):
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def summary(self) -> tuple[list[str], str]:
+        """The findings in sentences, and the table of neighbours with its legend: what fits one screen.
+
+        Not in it: the judgments to remove, each judge's part and what another judge would add.
+        """
+        points = [*self.remarks, *_on_the_leader(self), *_on_judges(self), *_on_panel(self)]
+        points += [] if self.fitness is None else self.fitness.sentences()
+        table = neighbours(self.fragility.changes)
+        more = len(table) - SHOWN
+        hidden = [f"{counted(more, 'more pair')}: --verbose"] if more > 0 else []
+        rows = table.head(SHOWN)
+        return [_title(self), *points], "\n".join([rows.to_string(index=False), *hidden, *legend(rows)])
 
     def _line(self) -> str:
         return f"{self.judgments.title}: smallest removals that change the ranking, effective number of judges"
@@ -250,31 +263,56 @@ def _of_rankings(
 
 def _lines(report: TrustReport) -> Iterator[str]:
     """The whole report, paragraph by paragraph."""
-    c, changes = report.judgments.comparisons, report.fragility.changes
-    size = f"{c.n_comparisons:,.0f} judgments"
-    if c.stages is not None:
-        size = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
-    yield (
-        f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
-        f"{counted(report.judgments.n_judges, 'judge')}, {size}, --model {report.fitted.model.name}"
-    )
+    yield _title(report)
     yield from (f"- {text}" for text in report.remarks)
     yield "\nSmallest removals found that change the ranking"
-    for _, row in changes[changes["change"] == "top"].iterrows():
-        yield f"- {top_sentence(row)}{at_least_sentence(row)}"
-    if report.judgments.few_judges and len(c.judges) > 1:
-        yield f"- Here {_few_judges(report)} count as one judge."
-    table = neighbours(changes)
+    yield from (f"- {text}" for text in _on_the_leader(report))
+    table = neighbours(report.fragility.changes)
     yield f"\n{table.to_string(index=False)}"
     yield from legend(table)
     yield ""
     yield from _first_records(report)
-    yield from _on_judges(report)
+    of_judges = _on_judges(report)
+    if of_judges:
+        yield "The ranking without each judge"
+        yield from (f"- {text}" for text in of_judges)
     if report.panel is not None:
         yield from on_panel(report.panel, report.same)
     if report.fitness is not None:
         yield "\nDoes the model describe the answers?"
         yield from (f"- {text}" for text in report.fitness.sentences())
+
+
+def _title(report: TrustReport) -> str:
+    c = report.judgments.comparisons
+    size = f"{c.n_comparisons:,.0f} judgments"
+    if c.stages is not None:
+        size = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
+    return (
+        f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
+        f"{counted(report.judgments.n_judges, 'judge')}, {size}, --model {report.fitted.model.name}"
+    )
+
+
+def _on_the_leader(report: TrustReport) -> list[str]:
+    """The smallest removals that put another model first, by judgments, questions and judges."""
+    changes = report.fragility.changes
+    tops = changes[changes["change"] == "top"]
+    texts = [f"{top_sentence(row)}{at_least_sentence(row)}" for _, row in tops.iterrows()]
+    if report.judgments.few_judges and len(report.judgments.comparisons.judges) > 1:
+        texts.append(f"Here {_few_judges(report)} count as one judge.")
+    return texts
+
+
+def _on_panel(report: TrustReport) -> list[str]:
+    """The effective number of judges, and who answers like whom, without what explains that number."""
+    if report.panel is None:
+        return []
+    explained = {f"- {text}" for text in [*on_number(report.panel)][1:]}
+    points = [line for line in on_panel(report.panel, report.same) if line.startswith("- ")]
+    if report.panel.is_informative and len(report.same) < report.panel.n_judges - 1:
+        points = points[:-1]  # what another judge would add
+    return [line.removeprefix("- ") for line in points if line not in explained]
 
 
 def _first_records(report: TrustReport) -> Iterator[str]:
@@ -296,23 +334,22 @@ def _first_records(report: TrustReport) -> Iterator[str]:
     yield records[columns].head(SHOWN).to_string(index=False) + "\n"
 
 
-def _on_judges(report: TrustReport) -> Iterator[str]:
+def _on_judges(report: TrustReport) -> list[str]:
+    """What the ranking without each judge changes; empty of a single judge."""
     judges = report.fragility.judges
     if len(judges) < 2:
-        return
-    yield "The ranking without each judge"
+        return []
     changed = judges[judges["top"].notna() & (judges["top"] != report.fitted.scores.idxmax())]
-    for row in changed.to_dict("records"):
-        yield f"- Without {_named(report, row['judge'])}, {row['top']} is first."
-    if changed.empty:
-        yield "- The leader stays the same without any one of them."
+    texts = [
+        f"Without {_named(report, row['judge'])}, {row['top']} is first." for row in changed.to_dict("records")
+    ] or ["The leader stays the same without any one of the judges."]
     influential = judges[judges["moved"].fillna(0) > 0].sort_values("moved", ascending=False, kind="stable")
     for row in influential.head(1).to_dict("records"):
         who = _named(report, row["judge"])
         matters = "matters most: without it" if who == row["judge"] else "matter most: without them"
-        yield f"- {who[0].upper()}{who[1:]} {matters}, {counted(row['moved'], 'model')} change rank."
+        texts.append(f"{who[0].upper()}{who[1:]} {matters}, {counted(row['moved'], 'model')} change rank.")
     unranked = judges[judges["why"] != ""].to_dict("records")
-    yield from (f"- {_named(report, row['judge'])}: {row['why']}." for row in unranked)
+    return [*texts, *(f"{_named(report, row['judge'])}: {row['why']}." for row in unranked)]
 
 
 def _named(report: TrustReport, judge: str) -> str:

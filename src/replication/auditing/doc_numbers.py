@@ -182,7 +182,7 @@ def figures_page(results: Results) -> str:
         links = {name: results.path(name)[0].relative_to(root).as_posix() for name in tables}
         drawn = ", ".join(f"[{name}](../../{address})" for name, address in links.items())
         rows = [*entries, ("**drawn from**", drawn)]
-        images = [f"![{row.item}: {row.title}](../{path.relative_to(root).as_posix()})" for path in stored]
+        images = [f"![{row.item}: {row.title}](../../{path.relative_to(root).as_posix()})" for path in stored]
         parts.append("\n\n".join([f"## {row.item}: {row.title}", markdown_table(rows, ["", ""]), *images]))
     return "\n\n".join(parts)
 

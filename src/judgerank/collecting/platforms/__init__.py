@@ -44,6 +44,8 @@ def fetched(source: str) -> Iterator[Found]:
     try:
         platform = import_module(f"{__name__}.{name}").PLATFORM  # when it is asked for: httpx takes time to load
     except ModuleNotFoundError as error:
-        raise ConfigError(f"reading from {name} takes {needed('collect')}: there is no {error.name}") from None
+        raise ConfigError(
+            f"reading from {name} requires {needed('collect')}: {error.name} is not installed"
+        ) from None
     dataset, _, experiment = rest.partition(PART)
     return iter(platform.read(dataset, experiment or None))

@@ -197,7 +197,7 @@ def _of_lines(table: Table) -> Iterator[Found]:
 def _of_outputs(outputs: Sequence[Any]) -> Iterator[Found]:
     results = [result for result in outputs if isinstance(result, Mapping)]
     if len(results) < len(outputs):
-        raise DataError("a result is no object")
+        raise DataError("a result is not an object")
     several = len({_template(result) for result in results}) > 1
     for number, output in enumerate(results, 1):
         name = test_of(number, output)

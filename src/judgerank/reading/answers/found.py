@@ -141,7 +141,7 @@ def text_of(content: object) -> str:
         return text_of(content["answer"]) if "answer" in content else _part(content)
     if isinstance(content, list | tuple | np.ndarray):
         return "\n".join(filter(None, (part if isinstance(part, str) else _part(part) for part in content)))
-    raise DataError(f"{content!r:.80} is no text of a message")
+    raise DataError(f"{content!r:.80} is not the text of a message")
 
 
 def _part(part: Mapping[str, Any]) -> str:
