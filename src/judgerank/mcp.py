@@ -28,7 +28,7 @@ try:
 except ModuleNotFoundError as error:
     if __name__ != "__main__":
         raise
-    sys.exit(f"judgerank.mcp: there is no {error.name}; the server takes {needed('mcp')}")
+    sys.exit(f"judgerank.mcp: the server requires {needed('mcp')}: {error.name} is not installed")
 
 SHARED = "files column winner_values format encoding names copies without_judge without_model category own_maker "
 OPTIONS = {  # of commands, as their functions name them
@@ -41,7 +41,7 @@ OPTIONS = {  # of commands, as their functions name them
 
 
 def arguments(command: str) -> type[BaseModel]:
-    """Return what a command's tool takes: some of its options, with their types, defaults and help."""
+    """Return the arguments of a command's tool: some of its options, with their types, defaults and help."""
     function = getattr(import_module(f"judgerank.cli.{COMMANDS[command][0]}"), command)
     hints, parameters = get_type_hints(function, include_extras=True), signature(function).parameters
     fields: dict[str, Any] = {"rows": (int, Field(50, ge=0, description="Rows of a table, at most"))}
@@ -71,7 +71,7 @@ async def document(command: str, given: BaseModel) -> dict[str, Any]:
 
 
 async def call(_: Any, request: types.CallToolRequestParams) -> types.CallToolResult:
-    """Answer with a command's document, or with the sentence that says why there is none."""
+    """Return a command's document, or the sentence that says why there is none."""
     try:
         result = await document(request.name, arguments(request.name).model_validate(request.arguments or {}))
     except KeyError:
@@ -83,7 +83,7 @@ async def call(_: Any, request: types.CallToolRequestParams) -> types.CallToolRe
 
 
 async def list_tools(*_: Any) -> types.ListToolsResult:
-    """Answer which tools there are."""
+    """Return the tools: a command each, with its line in the list and a schema of its arguments."""
     schemas = {name: arguments(name).model_json_schema() for name in OPTIONS}
     tools = [types.Tool(name=name, description=COMMANDS[name][1], input_schema=schemas[name]) for name in schemas]
     return types.ListToolsResult(tools=tools)

@@ -28,7 +28,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import locked, replace_file
-from judgerank.writing.sidecars import content_of, require_inside, written
+from judgerank.writing.sidecars import SIDECARS, content_of, require_inside, written
 from replication.cache_files import JsonCache
 from replication.config import CONF, NOT_RESULTS, ROOT, lot_of, script_of, sets_of
 from replication.datasets import find_file
@@ -36,8 +36,7 @@ from replication.machine import commit
 from replication.sources import CACHE, SOURCES, digest_of, named_modules, script_digest, texts_in
 
 LOTS = ("paper", "beyond")
-RECORD = "run.json"
-SIDECAR = "figures.json"
+RECORD, SIDECAR = SIDECARS  # beside tables, and beside figures
 SETS = "sets"  # in a section's sidecar, what is recorded of its figures on each set
 AUDIT = "audit"
 STAMPS = "verified.csv"

@@ -319,7 +319,8 @@ def test_little_memory_spills_and_gives_the_same_cells_and_none_at_all_is_refuse
 
 
 ENDLESS = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from judgerank.reading.large.sources import session
 def handed_over(call):
     del db._thread.submit

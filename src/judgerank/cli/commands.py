@@ -88,17 +88,8 @@ FIRST_HELP = {  # options that --help shows, of commands that have more than fit
         *("--judgments", "--json"),
     ),
     "people": (
-        *(
-            "--human",
-            "--leaderboard",
-            "--column",
-            "--without-judge",
-            "--category",
-            "--level",
-            "--cluster",
-            "--next",
-        ),
-        "--json",
+        *("--human", "--leaderboard", "--column", "--without-judge", "--category", "--level"),
+        *("--cluster", "--next", "--json"),
     ),
     "doctor": ("--column", "--winner-values", "--format", "--without-judge", "--category", "--models", "--json"),
     "trust": (

@@ -150,13 +150,17 @@ ColumnOption = Annotated[
         "--column",
         rich_help_panel=FILE,
         metavar="KEY=NAME",
-        help=shared_help("--column", f"KEY is one of {', '.join(COLUMNS)}. model_a is shown first;")
-        + " winner is a, b, c for a tie, or empty; model and score are of tables of scores; count says how "
-        "many like judgments a row stands for (count=null: one each); swapped is true where model_b was shown "
-        "first, the winner still named by column; valid says which rows count; judges=a,b names the columns of a "
-        "wide table that are judges; tasks=a,b or models=a,b those of a wide table of scores, and tasks=!a "
-        "those that are none; run numbers repeated runs of a task. NAME may be a path, such as data.model_id or "
-        "answers[*].rank. null names no column. Can be given several times.",
+        help=shared_help(
+            "--column",
+            f"KEY is one of {', '.join(COLUMNS)}.",
+            "model_a is shown first; winner is a, b, c for a tie, or empty; model and score are of tables of "
+            "scores; count says how many like judgments a row stands for (count=null: one each); swapped is true "
+            "where model_b was shown first, the winner still named by column; valid says which rows count; "
+            "judges=a,b names the columns of a wide table that are judges; tasks=a,b or models=a,b those of a "
+            "wide table of scores, and tasks=!a those that are none; run numbers repeated runs of a task. "
+            "NAME may be a path, such as data.model_id or answers[*].rank. null names no column. "
+            "Can be given several times.",
+        ),
     ),
 ]
 FilesArgument = Annotated[
