@@ -95,7 +95,7 @@ def _of_headline(title: str, better: set, models: list[str]) -> Iterator[str]:
         yield f"{title}: {len(better)} pairs are separated"
     if " leads" in title and (models[0] not in title or (" but " not in title) != (len(unbeaten) == 1)):
         yield f"{title}: unbeaten are {unbeaten}"
-    is_shared = "share the lead" in title or "may be the best" in title
+    is_shared = "may be the best" in title
     if is_shared and not all(model in unbeaten for model in models[:2]):
         yield f"{title}: unbeaten are {unbeaten}"
 
@@ -146,7 +146,7 @@ def _of_sentences(
         return
     for words, is_meant in (
         ("a significant difference", pair in better),
-        ("too close to call", pair not in better),
+        ("not a significant difference", pair not in better),
     ):
         if (words in text_verdict.lead) != is_meant and not all_ties:
             yield f"{text_verdict.lead} {sorted(better)}"

@@ -48,7 +48,7 @@ def test_goals_are_read_in_words():
     assert read_goal("width .3", 5) == Goal("width", 0.3)
     assert read_goal("500 comparisons", 5) == Goal("comparisons", 500)
     for bad in ("top 5", "top 0", "width 0", "soon", "top three"):
-        with pytest.raises(ConfigError, match=r"is no goal|some must be left"):
+        with pytest.raises(ConfigError, match=r"is not a goal|some must be left"):
             read_goal(bad, 5)
 
 

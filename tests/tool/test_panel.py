@@ -277,7 +277,7 @@ def test_the_verdict_names_first_second_and_how_surely():
     lost = verdict(tossed)
     assert lost.headline == "Not enough data to order the six models"
     first = tossed.tables["leaderboard"]["model"][0]
-    assert re.search(rf"too close to call\. .* rank of {first} is between 1 and 6 \(95%", lost.lead)
+    assert re.search(rf"not a significant difference\. .* rank of {first} is between 1 and 6 \(95%", lost.lead)
     assert (tossed.tables["leaderboard"]["group"] == "a").all()
 
 
@@ -301,8 +301,8 @@ def test_the_win_rate_is_the_panels_where_one_judge_decides_the_order():
     assert ranking.tables["judges"]["information"].max() > 0.85
     assert ranking.tables["leaderboard"]["share_won"][0] == pytest.approx(won.mean())
     assert verdict(ranking).lead.startswith(
-        f"x is preferred to y (2nd) in {won.mean():.0%} of their 1,000 comparisons. Fitted to all comparisons, "
-        f"that is {fitted:.0%}: "
+        f"x is preferred to y (2nd) in {won.mean():.0%} of their 1,000 comparisons. The model estimates "
+        f"{fitted:.0%}: "
     )
     page = ranking.to_html()
     assert f"in {won.mean():.0%} of their 1,000 comparisons" in page
@@ -345,7 +345,7 @@ def test_the_verdict_says_that_the_first_two_were_never_compared():
     frame = panel_of([3.0, 2.0], n_questions=300)
     both = frame["model_a"].isin(["m0", "m1"]) & frame["model_b"].isin(["m0", "m1"])
     lead = verdict(rank(frame[~both])).lead
-    assert lead.startswith("m0 and m1 (2nd) were never compared with each other. Fitted to all comparisons, ")
+    assert lead.startswith("m0 and m1 (2nd) were never compared with each other. The model estimates that ")
     assert " m0 is preferred in " in lead
 
 
@@ -371,9 +371,9 @@ def test_a_model_too_rarely_compared_may_be_as_good_as_the_leader(tmp_path):
         ("ab ac ad", "a leads"),
         ("ab ac", "a leads, but d may be as good"),
         ("ab", "a leads, but two others may be as good"),
-        ("ac", "a and b share the lead, but d may be as good"),
+        ("ac", "No clear leader: a or b may be the best, but d may be as good"),
         ("ad", "No clear leader: three models may be the best"),
-        ("ad bc", "a and b share the lead"),
+        ("ad bc", "No clear leader: a or b may be the best"),
         ("", "Not enough data to order the four models"),
     ],
 )

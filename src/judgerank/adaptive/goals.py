@@ -143,5 +143,6 @@ def read_goal(text: str, n_models: int) -> Goal:
     if (match := _SIZE.fullmatch(words)) and int(match[1]) > 0:
         return Goal("comparisons", int(match[1]))
     raise ConfigError(
-        f"{text!r} is no goal: it is one of {FORMS}; the first three also '... {LIKE_THESE}' or '... {THIS_PANEL}'"
+        f"{text!r} is not a goal: use one of {FORMS}; the first three also "
+        f"'... {LIKE_THESE}' or '... {THIS_PANEL}'"
     )

@@ -487,7 +487,7 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
         require_fit(fitted)
     shared = [model for model in old.comparisons.models if model in new.comparisons.models]
     if len(shared) < 2:
-        raise DataError(f"the two boards share {len(shared)} models, and this takes two or more")
+        raise DataError(f"the two boards share {len(shared)} models, and this requires two or more")
     relation = _relation(old, new)
     change = change_of(old, new, shared, relation)
     models, judges = (

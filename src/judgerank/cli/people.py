@@ -153,7 +153,7 @@ def place_on_human_board(
     from judgerank.reading.read import read_judgments
 
     if human or items.path is not None:
-        raise ConfigError("--leaderboard takes the place of human votes: leave out --human and --next")
+        raise ConfigError("--leaderboard replaces human votes: leave out --human and --next")
     human_board = HumanBoard.read(board)
     judgments = read_judgments(paths_of(files), **read)
     makers = dict(makers_on(judgments, models))

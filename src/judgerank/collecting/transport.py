@@ -56,7 +56,7 @@ class Body:
     content : bytes
         With zeros for usage that is no whole number, which would take the answer with it.
     reply_id : str or None
-        By which its server tells it from other replies.
+        By which its server distinguishes it from other replies.
     """
 
     content: bytes
@@ -239,7 +239,7 @@ class Line(httpx.AsyncBaseTransport):
     headers, body : mapping, bytes
         Of the reply, without keys.
     reply_id : str or None
-        By which the server tells its reply from others.
+        By which the server distinguishes its reply from others.
     compressed, deep : bool
         Whether the reply was refused because it is compressed, or nested deeper than any that could be meant.
     postponed : bool

@@ -176,7 +176,7 @@ class Comparisons(Choices, Shown):
 
     def _require_raw(self) -> None:
         if np.any(self.count != 1):
-            raise DataError("this takes raw comparisons, and these are aggregated")
+            raise DataError("this requires raw comparisons, and these are aggregated")
 
     @property
     def n_comparisons(self) -> float:

@@ -92,7 +92,7 @@ def asking() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
+        raise ConfigError(f"asking judges requires {needed('collect')}: there is no {error.name}") from None
 
 
 def needed(extra: str) -> str:

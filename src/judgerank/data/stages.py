@@ -71,7 +71,7 @@ class Stages:
             raise DataError("the stages of rankings must say for every row whether it begins a stage")
         a = self.alternatives
         if self.apart is not None and (len(self.apart) != size or not np.all(self.apart > 0)):
-            raise DataError("the answers of a ranking must stand in the order in which they were shown")
+            raise DataError("the answers of a ranking must be in the order in which they were shown")
         model = np.where(a.reference, first[a.row], second[a.row])
         wrong = (model[a.first] != first) | (model[a.second] != second) | (judge != judge[a.row][a.first])
         if wrong.any():

@@ -164,7 +164,7 @@ class Choices:
             If there is none.
         """
         if self.covariate is None:
-            raise DataError("this takes comparisons with a covariate, and these have none")
+            raise DataError("this requires comparisons with a covariate, and these have none")
         return self.covariate
 
     @property
@@ -177,7 +177,7 @@ class Choices:
             If there is no track of ties (`with_ties` keeps it).
         """
         if self.tied is None:
-            raise DataError("this takes comparisons that keep track of ties, and these do not")
+            raise DataError("this requires comparisons that keep track of ties, and these do not")
         return self.tied
 
     @property
@@ -190,7 +190,7 @@ class Choices:
             If nothing says how strong the answers are.
         """
         if self.strong is None:
-            raise DataError("this takes comparisons that say how strong each answer is, and these do not")
+            raise DataError("this requires comparisons that say how strong each answer is, and these do not")
         return self.strong
 
     @property

@@ -312,7 +312,7 @@ def board_figure(board: pd.DataFrame, title: str) -> Figure:
         from judgerank.plots.looks import in_style
         from judgerank.plots.own import standings
     except ImportError as error:
-        message = f"a figure takes {needed('plot')}: there is no {error.name}"
+        message = f"a figure requires {needed('plot')}: there is no {error.name}"
         raise ConfigError(message) from None
     with in_style():
         drawn = standings(board, title)

@@ -356,7 +356,7 @@ class Fit(Fitted):
         return leaderboard(self, level)
 
     def plot(self, level: float = 0.95) -> Figure:
-        """The leaderboard: scores and ranks with their intervals, best on top. It takes the extra ``plot``.
+        """The leaderboard: scores and ranks with their intervals, best on top. It requires the extra ``plot``.
 
         Raises
         ------

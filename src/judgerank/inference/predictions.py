@@ -78,7 +78,7 @@ class Predictions(Estimates):
         c = self.model.observed(comparisons)
         if c.stages is None or (not self.model.has_ties and tie_sizes(c)):
             what = "rankings of several answers" if c.stages is None else "rankings without ties"
-            raise DataError(f"the probability of a ranking by {self.model.name!r} takes {what}")
+            raise DataError(f"the probability of a ranking by {self.model.name!r} requires {what}")
         models, judges = self.comparisons.models, self.comparisons.judges
         first, second = (positions_of(c.models, models)[:, 0][end] for end in (c.first, c.second))
         who = positions_of(c.judges, judges)[:, 0][c.judge]

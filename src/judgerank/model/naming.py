@@ -118,7 +118,7 @@ def get_model(name: str | Model, cells: Comparisons) -> Model:
             candidate.name for candidate in NAMED.values() if candidate.missing(cells) is None
         )
         why = f"needs {missing}, and the comparisons have none"
-        why = f"takes {missing}" if missing == PAIRS_ALONE else why
+        why = f"requires {missing}" if missing == PAIRS_ALONE else why
         raise DataError(f"model {model.name!r} {why} (models that do without: {alternatives})")
     if model.has_ties and cells.stages is not None:
         names = larger_ties({*tie_sizes(cells), *model.tie_sizes})

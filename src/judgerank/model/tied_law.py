@@ -107,8 +107,8 @@ def observed_ties(comparisons: Comparisons, sizes: tuple[int, ...]) -> Compariso
     m = int(comparisons.stages.alternatives.size.max())
     if sum(comb(m, size) for size in (1, *sizes)) > MOST_SETS:
         raise DataError(
-            f"a model with ties takes no rankings of {m} answers with ties of up to {max(sizes)}: fit one without "
-            "ties, which averages over their orders"
+            f"a model with ties does not read rankings of {m} answers with ties of up to {max(sizes)}: fit one "
+            "without ties, which averages over their orders"
         )
     return comparisons
 

@@ -174,7 +174,7 @@ def orders(result: Fitted) -> Iterator[Order]:
     if isinstance(result, Ranked):
         result = result.fits
     if not isinstance(result, list | tuple):
-        raise ConfigError(f"this takes a fit, and {type(result).__name__} is none: fit the judgments first (fit)")
+        raise ConfigError(f"this requires a fit, not a {type(result).__name__}: fit the judgments first (fit)")
     for part in result:
         yield from [part] if isinstance(part, Order) else orders(part)
 

@@ -85,7 +85,9 @@ def anchored_by_people(items: Items) -> People:
     question, free = items.question[has_votes], len(items.models) - 1
     questions = Questions(number_of(question), effective_number(question, np.ones(len(question))), free)
     if questions.n_questions < 2:
-        raise DataError(f"people were asked about {questions.n_questions} questions, and this takes two or more")
+        raise DataError(
+            f"people were asked about {questions.n_questions} questions, and this requires two or more"
+        )
     if has_votes.all():
         raise DataError("people were asked about every item: there is nothing for the panel to add")
     start = fit(items.comparisons(), "btl").scores.to_numpy()

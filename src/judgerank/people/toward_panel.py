@@ -93,7 +93,9 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     """
     has_votes = items.asked
     if len(np.unique(items.question[has_votes])) < 2:
-        raise DataError("people and the panel have fewer than two questions in common, and this takes two or more")
+        raise DataError(
+            "people and the panel have fewer than two questions in common, and this requires two or more"
+        )
     rows = PairedRows(len(items.models), items.first[has_votes], items.second[has_votes])
     question = items.question[has_votes]
     steps = (

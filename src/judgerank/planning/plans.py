@@ -368,7 +368,7 @@ def more_told(collected: int, unit: str = QUESTION) -> Iterator[str]:
             "what is still to collect, in comparisons."
         )
     if unit != QUESTION:
-        yield f"Questions are {plural(unit)}, which stand in their place: new ones are planned for."
+        yield f"Questions are {plural(unit)} here: new ones are planned for."
 
 
 def tastes_told(with_tastes: Fit | None, table: pd.DataFrame, shown: float = 0.0) -> Iterator[str]:

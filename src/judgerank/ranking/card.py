@@ -43,7 +43,7 @@ def require_card(path: Path) -> None:
     if form not in (SVG, PNG):
         raise ConfigError(f"a card is an SVG or a PNG, and {path.name} is neither: end its name in {SVG} or {PNG}")
     if form == PNG and find_spec("matplotlib") is None:
-        raise ConfigError(f"a PNG takes {needed('plot')}; a card that ends in {SVG} takes nothing")
+        raise ConfigError(f"a PNG requires {needed('plot')}; a card that ends in {SVG} does not")
 
 
 def card(ranking: Record, path: Path) -> bytes:

@@ -48,9 +48,7 @@ def cluster_of(cluster: str | Sequence[str]) -> str | tuple[str, ...]:
     if word is not None:
         raise ConfigError(f"cluster={word} stands alone: errors are clustered by columns, or are not")
     if not names or len(names) > MOST_CROSSED or len({*names}) < len(names):
-        raise ConfigError(
-            f"cluster takes one column, or {MOST_CROSSED} different ones, and not {', '.join(names)}"
-        )
+        raise ConfigError(f"cluster is one column, or {MOST_CROSSED} different ones, and not {', '.join(names)}")
     return names
 
 
@@ -169,13 +167,13 @@ def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
     balanced = sum(share * part.n_comparisons for share, part in zip(shares, parts, strict=True))
     if balanced < LEAST_BALANCED:
         return fallback, (
-            f"Fitted without position bias ({fallback}): the order of answers tells as little about it as "
-            f"{counted(int(balanced), 'judgment')} in a balanced order, and {LEAST_BALANCED} are needed. Show "
-            f"pairs in both orders. With position bias all the same: --model {default}.{weights}"
+            f"Fitted without position bias ({fallback}): the order of answers carries as little information on it "
+            f"as {counted(int(balanced), 'judgment')} in a balanced order, and {LEAST_BALANCED} are needed. Show "
+            f"pairs in both orders. To fit it nevertheless: --model {default}.{weights}"
         )
     return default, (
-        f"Fitted with position bias ({default}, the default). The order of answers tells {min(shares):.0%} of "
-        f"what a balanced order would tell about it. Without it: --model {fallback}.{weights}"
+        f"Fitted with position bias ({default}, the default). The order of answers gives {min(shares):.0%} of "
+        f"the information that a balanced order would. Without it: --model {fallback}.{weights}"
     )
 
 

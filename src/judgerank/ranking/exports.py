@@ -252,7 +252,7 @@ class Export:
     Raises
     ------
     ConfigError
-        If table or form is unknown, or the form takes a library that is not installed.
+        If table or form is unknown, or the form requires a library that is not installed.
     """
 
     path: Path
@@ -268,7 +268,7 @@ class Export:
             problem = f"{self.path.name}: {self.form!r} is not a form that can be written"
             raise ConfigError(f"{problem} (known: {', '.join(FORMS)})")
         if self.form == "parquet" and find_spec("pyarrow") is None:
-            raise ConfigError(f"writing Parquet takes {needed('parquet')}")
+            raise ConfigError(f"writing Parquet requires {needed('parquet')}")
 
 
 def export_to(path: str | Path, table: str = BOARD, form: str | None = None) -> Export:
@@ -365,7 +365,7 @@ LONG = 100_000  # rows beyond which a table is written as Parquet
 
 
 def file_names(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """Name of the file of each table. Parquet takes the extra ``parquet``; without it all are CSV."""
+    """Name of the file of each table. Parquet requires the extra ``parquet``; without it all are CSV."""
     return {name: f"{name}.{'parquet' if _as_parquet(table) else 'csv'}" for name, table in tables.items()}
 
 

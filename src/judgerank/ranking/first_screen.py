@@ -46,7 +46,7 @@ def headline(board: pd.DataFrame, pairs: pd.DataFrame, lacking: str = "data") ->
     shared, contenders = claims.shared_lead, claims.contenders
     lead = f"No clear leader: {in_words(len(shared))} models may be the best"
     if len(shared) <= 2:
-        lead = f"{best} leads" if len(shared) == 1 else f"{best} and {shared[1]} share the lead"
+        lead = f"{best} leads" if len(shared) == 1 else f"No clear leader: {best} or {shared[1]} may be the best"
     if not contenders:
         return lead
     who = contenders[0] if len(contenders) == 1 else f"{in_words(len(contenders))} others"

@@ -107,7 +107,7 @@ function openPair(i, j) {
   const { count, won } = record(i, j), r = data.records;
   const told = [];
   const p = chance(i, j);
-  if (p !== null) told.push(`Fitted to all comparisons, ${data.models[i]} is preferred in ${(100 * p).toFixed(0)}%.`);
+  if (p !== null) told.push(`The model estimates that ${data.models[i]} is preferred in ${(100 * p).toFixed(0)}%.`);
   const row = rowOf(testedRow, i, j);
   if (row !== undefined) {
     const t = data.tested, sign = t.first[row] === i ? 1 : -1;

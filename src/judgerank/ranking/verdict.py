@@ -257,7 +257,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     if claims is None:
         return f"{text}. This fit has no confidence intervals, so the difference may be chance."
     is_separated = claims.separates(best["model"], second["model"])
-    how = "a significant difference" if is_separated else "too close to call"
+    how = "a significant difference" if is_separated else "not a significant difference"
     if order and order.position and is_separated:
         how = f"{how}, {order.unless}"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
@@ -314,13 +314,13 @@ def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     name, rival = best["model"], second["model"]
     n_comparisons, seen = head_to_head(ranking.judgments.comparisons, name, rival)
     if not n_comparisons:
-        text = f"{name} and {rival} (2nd) were never compared with each other. Fitted to all comparisons,"
+        text = f"{name} and {rival} (2nd) were never compared with each other. The model estimates that"
         return f"{text} {name} is preferred in {chance}"
     text = (
         f"{name} is preferred to {rival} (2nd) in {seen:.0%} of their {n_comparisons:,} "
         f"{noun(n_comparisons, 'comparison')}"
     )
-    return f"{text}. Fitted to all comparisons, that is {chance}"
+    return f"{text}. The model estimates {chance}"
 
 
 def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
@@ -428,7 +428,7 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     equal = panel.effective_judges(share, n_judges) if total > 1 and ranking.fit.model.weighs_judges else np.nan
     if np.isnan(equal) or f"{equal:.1f}" == f"{total:.1f}":
         return [*facts, (f"{total:,}", noun(total, "judge"))]
-    return [*facts, (f"{total:,}", f"judges, weighted like {equal:.1f} equal ones")]
+    return [*facts, (f"{total:,}", f"judges, effective number {equal:.1f}")]
 
 
 def reading_lines(ranking: Record) -> list[str]:

@@ -39,7 +39,7 @@ def from_database(content: Content) -> pd.DataFrame:
     DataError
         If it is neither, is damaged or in use, or has several tables and none is named.
     ConfigError
-        If it takes a package that is not installed.
+        If it requires a package that is not installed.
     """
     if content.data.startswith(SQLITE):
         return _sqlite(content)
@@ -70,7 +70,7 @@ def _duckdb(content: Content) -> pd.DataFrame:
     try:
         import duckdb
     except ImportError:
-        raise ConfigError(f"reading DuckDB takes {needed('scale')}") from None
+        raise ConfigError(f"reading DuckDB requires {needed('scale')}") from None
     try:
         with closing(duckdb.connect(str(content.path), read_only=True, config={**CLOSED})) as db:
             named = "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'main'"
@@ -157,12 +157,12 @@ def from_sheet(content: Content) -> pd.DataFrame:
     DataError
         If it is no workbook, has no such sheet, or several and none is named, or a row does not fit its header.
     ConfigError
-        If it takes a package that is not installed.
+        If it requires a package that is not installed.
     """
     try:
         from python_calamine import CalamineError, CalamineWorkbook, PasswordError
     except ImportError:
-        raise ConfigError(f"reading xlsx takes {needed('excel')}") from None
+        raise ConfigError(f"reading xlsx requires {needed('excel')}") from None
     try:
         with ZipFile(io.BytesIO(content.data)) as archive:
             require_within(sum(member.file_size for member in archive.infolist()), len(content.data))

@@ -44,7 +44,7 @@ def inflated(content: bytes, name: str = "") -> bytes:
     DataError
         If it is cut short or damaged, inflates to more than `most`, or a zip does not hold exactly one file.
     ConfigError
-        If it takes a package that is not installed.
+        If it requires a package that is not installed.
     """
     if content.startswith(GZIP):
         return _read(gzip.GzipFile(fileobj=io.BytesIO(content)), len(content), "gzip")
@@ -134,7 +134,7 @@ def _frames(content: bytes) -> Iterator[bytes]:
     try:
         import zstandard
     except ImportError:
-        raise ConfigError(f"reading zstd takes {needed('zstd')}") from None
+        raise ConfigError(f"reading zstd requires {needed('zstd')}") from None
     at = 0
     while at < len(content):
         frame = zstandard.ZstdDecompressor().decompressobj()

@@ -282,7 +282,7 @@ def _parquet(content: Content) -> pd.DataFrame:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise ConfigError(f"reading Parquet takes {needed('parquet')}") from None
+        raise ConfigError(f"reading Parquet requires {needed('parquet')}") from None
     try:
         file = parquet.ParquetFile(io.BytesIO(content.data))
         require_cells_within(file.metadata.num_rows, file.metadata.num_columns, len(content.data))
@@ -298,7 +298,7 @@ def _arrow(content: Content) -> pd.DataFrame:
     try:
         import pyarrow
     except ImportError:
-        raise ConfigError(f"reading Arrow takes {needed('parquet')}") from None
+        raise ConfigError(f"reading Arrow requires {needed('parquet')}") from None
     kind = pyarrow.ipc.open_file if content.data.startswith(ARROW_FILE) else pyarrow.ipc.open_stream
     try:
         table = kind(pyarrow.BufferReader(content.data)).read_all()  # as it lies in the file, without copies

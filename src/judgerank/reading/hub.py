@@ -161,7 +161,7 @@ def _mapped(path: Path) -> pyarrow.Table | None:
     try:
         import pyarrow
     except ImportError:
-        raise DataUnavailableError(f"{path}: reading Arrow takes the package `pyarrow`") from None
+        raise DataUnavailableError(f"{path}: reading Arrow requires the package `pyarrow`") from None
     with suppress(pyarrow.ArrowException, OSError):
         rows = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
         return rows if ABOUT in (rows.schema.metadata or {}) else None
@@ -176,7 +176,7 @@ def _explained(address: Address) -> Iterator[None]:
         import requests
         import yaml
     except ImportError:
-        raise DataUnavailableError(f"{address.name!r}: reading from the hub takes {needed('hub')}") from None
+        raise DataUnavailableError(f"{address.name!r}: reading from the hub requires {needed('hub')}") from None
     try:
         if not address.is_local and not datasets.config.HF_HUB_OFFLINE:
             # one quick question instead of half a minute of retries

@@ -163,7 +163,7 @@ def _read(
         path = Judgments.of(path)
     if isinstance(path, Judgments) or is_tabular(path):
         if form is not None or encoding is not None:
-            raise ConfigError("a form and an encoding are those of a file, and this source is none")
+            raise ConfigError("a form and an encoding are those of a file, and this source is not a file")
         if not isinstance(path, Judgments):
             return judgments_of(frame_of(path), columns, winner_values, baseline, names, copies, keep)
         if columns or winner_values or baseline or (names, copies) != (ASK, ASK):

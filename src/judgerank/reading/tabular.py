@@ -60,7 +60,7 @@ def frame_of(table: Tabular) -> pd.DataFrame:
     DataError
         If a record is no mapping, or columns are of different lengths.
     ConfigError
-        If it takes a package that is not installed.
+        If it requires a package that is not installed.
     """
     if isinstance(table, pd.DataFrame):
         return _with_index(table)
@@ -79,11 +79,11 @@ def frame_of(table: Tabular) -> pd.DataFrame:
     try:
         import pyarrow
     except ImportError:
-        raise ConfigError(f"reading a table of {_origin(table)} takes {needed('parquet')}") from None
+        raise ConfigError(f"reading a table of {_origin(table)} requires {needed('parquet')}") from None
     try:
         return pyarrow.table(table).to_pandas()
     except (pyarrow.ArrowException, TypeError, ValueError) as error:
-        raise DataError(f"{_origin(table)} is no table: {' '.join(str(error).split())}") from None
+        raise DataError(f"{_origin(table)} is not a table: {' '.join(str(error).split())}") from None
 
 
 def _with_index(table: pd.DataFrame) -> pd.DataFrame:

@@ -256,7 +256,7 @@ class Fitness(Shown):
         if rejected["order"]:
             yield (
                 f"A single ranking does not fit these judgments (p {p_of(float(order['p_value']))}): some pairs "
-                f"are decided otherwise than the scores say, most of all {order['most']}."
+                f"contradict the scores, most of all {order['most']}."
             )
         if judges:
             names = ["the judges with few answers together" if judge == FEW_JUDGES else judge for judge in judges]

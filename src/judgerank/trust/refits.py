@@ -383,7 +383,7 @@ def whole_part(
     comparisons = fitted.model.observed(comparisons)
     fitted._require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
     if not np.isin(comparisons.outcome[comparisons.count > 1], (0.0, 0.5, 1.0)).all():
-        raise DataError("this takes the judgments themselves, and some of these rows are means of several")
+        raise DataError("this requires the judgments themselves, and some of these rows are means of several")
     return Part(Whole(comparisons, question, level), np.array(comparisons.count, float), fitted)
 
 

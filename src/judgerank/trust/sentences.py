@@ -85,11 +85,11 @@ def legend(table: pd.DataFrame) -> Iterator[str]:
     if between is not None:
         least, _, enough = between.partition("-")
         yield (
-            f"{between}: removing {enough} is enough; fewer than {least} are probably not enough (a bound that "
-            f"holds unless one of them does over {GROWTH:.0f} times what is forecast)"
+            f"{between}: removing {enough} is enough; fewer than {least} are probably not enough (approximate "
+            f"bound: each changes the result by at most {GROWTH:.0f} times its forecast)"
         )
     if any(entry.isdigit() for entry in entries):
-        yield f"a single number: no smaller set is enough (searched for up to {SMALL})"
+        yield f"a single number: the exact minimum (searched for up to {SMALL})"
     if "--" in entries:
         yield "--: no such set was found"
 

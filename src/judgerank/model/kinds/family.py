@@ -38,7 +38,7 @@ def block(*files: str) -> tuple[Block, ...]:
         If more than one file is named.
     """
     if len(files) > 1:
-        raise ConfigError(f"block 'family' takes one table, and {len(files)} are named")
+        raise ConfigError(f"block 'family' requires one table, and {len(files)} are named")
     path = Path(files[0]) if files else TABLE
 
     def design(records: Records) -> Design:

@@ -22,7 +22,7 @@ def block(*columns: str) -> tuple[Block, ...]:
         If a column is named: tastes go by the names of judges and models.
     """
     if columns:
-        raise ConfigError("block 'taste' takes no column: it goes by the names of judges and models")
+        raise ConfigError("block 'taste' has no column: it uses the names of judges and models")
 
     def design(records: Records) -> Design:
         c = records.comparisons

@@ -137,7 +137,7 @@ def reason(effects: pd.DataFrame, judge: str, level: float) -> str:
     if row["effect"] == family.OWN:
         return f"picks its own answer {share} against one that is as good"
     if row["effect"] == family.MAKER:
-        return f"picks an answer of its maker's other models {share} against one that is as good"
+        return f"picks its vendor's other models {share} against equally good answers"
     more = "the longer answer" if row["effect"] == LENGTH else f"the answer with more {row['effect']}"
     return f"picks {more} {share} between two equal models (a difference of one standard deviation)"
 

@@ -54,8 +54,8 @@ MEANING = {  # by `kind_of`
     "or the chosen model has none",
     TOO_FEW: f"judges with fewer than {FEW_ANSWERS} answers each, together: they have one position bias and the "
     "average discrimination of the others",
-    UNBOUNDED: "it never contradicted the ranking, which is no problem; only how much sharper than the others it "
-    "is, its answers do not show",
+    UNBOUNDED: "it never contradicted the ranking, which is not a problem; only how much sharper than the others "
+    "it is, its answers do not show",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
 LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judge leans

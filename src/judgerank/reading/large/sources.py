@@ -124,7 +124,7 @@ def session(memory: str = MEMORY) -> Iterator[Engine]:
         import duckdb
         import pyarrow  # noqa: F401  # what rows come over as
     except ImportError:
-        raise ConfigError(f"reading by an engine takes {needed('scale')}") from None
+        raise ConfigError(f"reading by an engine requires {needed('scale')}") from None
     with tempfile.TemporaryDirectory(prefix="judgerank-") as folder:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory,
@@ -133,7 +133,7 @@ def session(memory: str = MEMORY) -> Iterator[Engine]:
         try:
             db = Engine(duckdb.connect(config=settings))
         except duckdb.Error:
-            raise ConfigError(f"memory {memory!r} is no amount (such as 25% or 4GB)") from None
+            raise ConfigError(f"memory {memory!r} is not an amount (such as 25% or 4GB)") from None
         watched = sys.stdout.isatty()  # where the engine draws its bar
         try:
             db.rows(f"SET disabled_optimizers = '{AS_WRITTEN}'")

@@ -62,7 +62,7 @@ def _refuse_grades(table: Table) -> None:
     """Refuse two grades made into one winner, which is then there twice."""
     if "m1_score" in table.frame.columns:
         raise DataError(
-            "column 'm1_score' tells of grades, not of two games: g1_winner and g2_winner are one answer"
+            "column 'm1_score' holds grades, not a second game: g1_winner and g2_winner are one answer"
         )
 
 

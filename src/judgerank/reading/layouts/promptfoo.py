@@ -81,7 +81,7 @@ def _prompts_of_one_provider(outputs: list[Any]) -> dict[str, str]:
     """Names of the prompts where these are what was varied, of one provider; none where there are several."""
     for position, output in enumerate(outputs, 1):
         if not isinstance(output, Mapping):
-            raise DataError(f"result {position} is no object")
+            raise DataError(f"result {position} is not an object")
     prompts = list(dict.fromkeys(prompt_of(output) for output in outputs))
     providers = {provider_of(position, output) for position, output in enumerate(outputs, 1)}
     if len(providers) > 1 or len(prompts) < 2:

@@ -200,7 +200,7 @@ def _entry(where: str, run: Mapping[str, Any], entry: Any, words: Mapping[str, s
     for vote in votes:
         for observation in vote.get("observations") or _as_voted(vote, bool(run.get("swap", True))):
             if not isinstance(observation, Mapping):
-                raise DataError(f"{where}: {observation!r} is no observation")
+                raise DataError(f"{where}: {observation!r} is not an observation")
             turn = _one_of(ORDERS, where, "ordering", observation.get("ordering"))
             verdict = observation.get("verdict")
             letter = None if verdict is None else _one_of(words, where, "verdict", verdict)
@@ -228,7 +228,7 @@ def _framed(rows: Sequence[Row], names: tuple[str, str]) -> pd.DataFrame:
     require_models(frame, names)
     for question in frame["question_id"]:
         if not isinstance(question, str):
-            raise DataError(f"{question!r} is no question")
+            raise DataError(f"{question!r} is not a question")
     return frame
 
 

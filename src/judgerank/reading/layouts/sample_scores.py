@@ -270,9 +270,7 @@ def _require_grade(position: int, name: str, value: object) -> float | None:
         return None
     grade = grade_of(value)
     if grade is None:
-        raise DataError(
-            f"sample {position} has {value!r} as {name!r}, which is no number, and none of C, P, I and N"
-        )
+        raise DataError(f"sample {position} has {value!r} as {name!r}, which is neither a number nor C, P, I or N")
     return grade
 
 

@@ -209,8 +209,8 @@ def _judges(table: Table) -> list[str]:
     derived = _derived(table, judges)
     if derived:
         raise DataError(
-            f"column {derived[0]!r} is no judge's: the other columns tell what it says in every record, as of a "
-            f"majority (--column judges={','.join(name for name in judges if name not in derived)})"
+            f"column {derived[0]!r} is not a judge: the other columns determine what it says in every record, "
+            f"as of a majority (--column judges={','.join(name for name in judges if name not in derived)})"
         )
     return judges
 

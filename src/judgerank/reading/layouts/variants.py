@@ -39,7 +39,7 @@ def _number(where: str, value: object) -> float | None:
 
 def _mapping(where: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise DataError(f"{where} is no object")
+        raise DataError(f"{where} is not an object")
     return value
 
 

@@ -167,7 +167,7 @@ def _refuse_other_than_scores(table: Table, name: str) -> None:
     for row, value in enumerate(cells, 1):
         text = value.strip().removesuffix("%").replace(",", ".") if isinstance(value, str) else value
         if not is_missing(value) and grade_of(text) is None:
-            raise DataError(f"record {row} has {value!r} as {name!r}, which is no score")
+            raise DataError(f"record {row} has {value!r} as {name!r}, which is not a score")
 
 
 def _by_task(table: Table) -> Table:

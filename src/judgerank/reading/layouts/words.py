@@ -226,7 +226,9 @@ def meanings(values: Mapping[str, str] | None) -> dict[str, str]:
     letters = {}
     for key, value in (values or {}).items():
         if value not in MEANINGS:
-            raise ConfigError(f"--winner-values {key}={value}: {value!r} is no answer (known: a, b, tie, unknown)")
+            raise ConfigError(
+                f"--winner-values {key}={value}: {value!r} is not an answer (known: a, b, tie, unknown)"
+            )
         letters[str(word(key))] = MEANINGS[value]
     return letters
 
