@@ -139,7 +139,8 @@ class Claims:
     @property
     def contenders(self) -> tuple[str, ...]:
         """The other leaders, which stand below, such as models compared rarely."""
-        return tuple(model for model in self.leaders if model not in self.shared_lead)
+        at_the_top = self.shared_lead
+        return tuple(model for model in self.leaders if model not in at_the_top)
 
     @property
     def undecided(self) -> tuple[str, str] | None:

@@ -136,7 +136,7 @@ class Order:
         with np.errstate(divide="ignore"):  # a difference without error is as sure as can be
             return np.divide(self.difference, self.error, out=z_scores, where=~never)
 
-    @property
+    @cached_property
     def p_value(self) -> FloatArray:
         """Of equal scores, shape (n, n)."""
         return two_sided(self.statistic, self.degrees_of_freedom)

@@ -43,6 +43,7 @@ from judgerank.trust.sentences import on_near_copies, on_number
 
 RUN_NEXT = "run next"  # what the last sentence is about
 SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
+SEARCHED = 200  # models of a component whose exact fit is looked for: the search takes minutes with many
 CATEGORIES = ("category", "criterion")  # names of their column
 REPEAT = "repeat"  # column that numbers the answers to one request
 Lines = Iterator[tuple[str, str]]  # what it is about, and a sentence
@@ -285,6 +286,8 @@ def on_panel_size(judgments: Judgments) -> Lines:
 def on_ranking(judgments: Judgments, command: str) -> Lines:
     """Whether there is a maximum of judgments that count, by looking for it, and what to run next.
 
+    In components of more than `SEARCHED` models only the shrunk fit is looked for, which `rank` shows.
+
     Raises
     ------
     NoMaximumError
@@ -295,7 +298,12 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
     for part in parts:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
-            fitted = fit_member(part, identified(member(name), part), EXACT)
+            solver = EXACT if len(part.models) <= SEARCHED else SHRUNK
+            fitted = fit_member(part, identified(member(name), part), solver)
+            if solver == SHRUNK:
+                what = f"exact fit not searched for, with {len(part.models):,} models (over {SEARCHED})"
+                yield "maximum", f"{who}{what}: {SHRUNK_BY_DEFAULT}"
+                continue
             is_found = "none" if fitted.unbounded_judges else "found"
             yield "maximum", f"{who}{is_found} with --model {fitted.model.name} ({fitted.status})"
         except NoMaximumError as error:

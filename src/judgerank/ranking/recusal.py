@@ -178,10 +178,12 @@ class Recusal:
     def are_all_by_maker_of(self, model: str) -> bool:
         """Whether every judge who compared models of this one's component is that model, or of its maker."""
         c = self.judgments.comparisons
+        is_own = self.related.is_own[:, c.models.index(model)]
+        if not is_own.any():
+            return False
         group = next(group for group in components(c) if model in group)
         inside = np.isin(np.array(c.models, object), group)
-        judges = np.unique(c.judge[inside[c.first]])
-        return bool(self.related.is_own[judges, c.models.index(model)].all())
+        return bool(is_own[np.unique(c.judge[inside[c.first]])].all())
 
     def with_left_out(self, part: Judgments) -> tuple[Judgments, IntArray]:
         """All judgments on the models of a part of `counted` by its judges, and their rows, shape (T',).
