@@ -34,6 +34,7 @@ from judgerank.planning import USUAL
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import panels_by_size
 from judgerank.planning.precision import GOALS, needed, precision_of, whole
+from judgerank.ranking import components, diagnosis
 from judgerank.ranking.choices import CLUSTERS, OWN_MAKER
 from judgerank.ranking.diagnosis import on_answers
 from judgerank.ranking.exports import FORMS, RAW, TABLES
@@ -455,6 +456,16 @@ def test_the_members_that_a_doctor_says_are_refused_are(tmp_path):
     for member in said.split("--model ")[1].split(" needs one")[0].split(" or "):
         with pytest.raises(DataError, match=rf"\b{member}\b.*--column length=NAME"):
             rank(path, model=member)
+
+
+def test_a_doctor_does_without_the_exact_fit_of_many_models(tmp_path, monkeypatch):
+    path = written(tmp_path / "m.jsonl", ("x", "y", "j", "aab"), ("y", "z", "j", "abb"), ("x", "z", "k", "ab"))
+    monkeypatch.setattr(diagnosis, "SEARCHED", 2)
+    searched = []
+    monkeypatch.setattr(components, "fit_highest", lambda *given: searched.append(given))
+    told = dict(diagnosis.examine(path))
+    assert not searched and told["maximum"].startswith("exact fit not searched for, with 3 models")
+    assert told["run next"].startswith("judgerank rank ")
 
 
 def test_components_and_slots_that_follow_names_are_told(tmp_path):
