@@ -474,7 +474,7 @@ def test_a_fit_is_saved_with_its_ties(tmp_path, frame):
 
 def test_what_does_not_go_with_ties_is_said(frame):
     many = [">".join(f"m{number}" for number in range(60)), "m1=m0>" + ">".join(f"m{n}" for n in range(2, 60))]
-    with pytest.raises(DataError, match="takes no rankings of 60 answers with ties of up to 2"):
+    with pytest.raises(DataError, match="does not read rankings of 60 answers with ties of up to 2"):
         fit({"ranking": many}, "btl_ties")
     model = get_model("btl_ties", read(frame).comparisons)
     larger = pd.DataFrame({"ranking": ["a=b=c=d>e", "e>d>c>b>a"]})
@@ -600,7 +600,7 @@ def test_the_probabilities_of_all_rankings_add_up_to_one(frame):
     plain = fit(frame, "judge_aware")
     p = plain.ranking_probability(read(rankings.iloc[:6]).comparisons)
     assert p.sum() == pytest.approx(1.0, rel=1e-12)
-    with pytest.raises(DataError, match="takes rankings without ties"):
+    with pytest.raises(DataError, match="requires rankings without ties"):
         plain.ranking_probability(read(rankings).comparisons)
 
 

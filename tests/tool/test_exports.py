@@ -236,7 +236,7 @@ def test_what_cannot_be_written_is_told_in_one_sentence(said, sentence):
 
 def test_parquet_takes_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigError, match=r"writing Parquet takes the extra 'parquet' \(pip install"):
+    with pytest.raises(ConfigError, match=r"writing Parquet requires the extra 'parquet' \(pip install"):
         exports.export_of("b.parquet")
 
 

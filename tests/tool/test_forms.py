@@ -502,7 +502,7 @@ def test_what_is_no_table_is_refused_in_a_sentence(monkeypatch):
         read(FRAME, form="csv")
     table = polars.DataFrame(RECORDS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigError, match=r"a table of polars.DataFrame takes the extra 'parquet'"):
+    with pytest.raises(ConfigError, match=r"a table of polars.DataFrame requires the extra 'parquet'"):
         read(table)
 
 

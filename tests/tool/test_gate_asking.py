@@ -448,7 +448,7 @@ def test_the_plugin_takes_judgments_and_says_what_to_install_for_a_panel(folder)
     assert "3 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "Block. This panel prefers old over new" in done.stdout
     assert "judgerank_gate: name the judges to ask (panel=FILE)" in done.stdout
-    assert "judgerank_gate: asking judges takes the extra 'collect' (pip install" in done.stdout
+    assert "judgerank_gate: asking judges requires the extra 'collect' (pip install" in done.stdout
     assert "there is no yaml" in done.stdout
     assert "Traceback" not in done.stdout and "pytest_plugin.py:" not in done.stdout
     assert "During handling" not in done.stdout

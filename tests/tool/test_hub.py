@@ -193,7 +193,7 @@ def test_offline_by_choice_is_told_likewise():
 
 def test_without_the_package_a_sentence_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(DataUnavailableError, match=r"takes the extra 'hub' .*datasets"):
+    with pytest.raises(DataUnavailableError, match=r"requires the extra 'hub' .*datasets"):
         hub.load_rows("hf:lmsys/nowhere")
 
 

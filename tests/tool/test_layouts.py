@@ -536,7 +536,7 @@ def test_columns_of_winners_are_no_judges_until_they_are_named():
     named = re.search(r"judges=([\w,]+)", str(error.value))[1]
     assert named == "kim,gpt,ana"
     assert judgments_of(wide, columns={"judges": named}).comparisons.judges == ("ana", "gpt", "kim")
-    with pytest.raises(DataError, match="column 'consensus' is no judge's"):
+    with pytest.raises(DataError, match="column 'consensus' is not a judge"):
         judgments_of(wide, columns={"judges": f"{named},consensus"})
 
 
@@ -582,7 +582,7 @@ def test_other_words_are_told(tmp_path):
     assert found.comparisons.dropped["unknown"] == 1
     with pytest.raises(DataError, match="record 1 has the unknown winner 'first!'"):
         read(path)
-    with pytest.raises(ConfigError, match=r"--winner-values x=left: 'left' is no answer \(known: a, b, tie"):
+    with pytest.raises(ConfigError, match=r"--winner-values x=left: 'left' is not an answer \(known: a, b, tie"):
         read(path, winner_values={"x": "left"})
     numbers = judgments_of(
         pd.DataFrame(NAMES).assign(winner=[1, 2, 3]), winner_values={"1": "a", "2": "b", 3: "tie"}
@@ -650,7 +650,7 @@ REFUSED = [
     ([run_of(("q", []))], r".*\bno answers\b"),
     ([run_of(("q", [vote("j", ("ab", "C"))]))], "run 1, entry 1 has the unknown verdict 'C' .known: A, B, tie"),
     ([run_of(("q", [vote("j", ("aa", "A"))]))], "run 1, entry 1 has the unknown ordering 'aa' .known: ab, ba"),
-    ([run_of((None, [vote("j", ("ab", "A"))]))], "None is no question"),
+    ([run_of((None, [vote("j", ("ab", "A"))]))], "None is not a question"),
     (changed(JUDGED, 1, p_a=2), "record 2 has 2 as 'p_a', not a probability from 0 to 1"),
     (changed(JUDGED, 1, weight=0.5), "record 2 has 0.5 as 'weight', not a whole number of judgments"),
     (changed(LLMFAO, 1, winner="middle"), "record 2 has the unknown winner 'middle'"),
@@ -782,7 +782,7 @@ def test_a_sample_that_failed_is_not_read(tmp_path):
         ([X], "there are scores of one model only, 'openai/x'"),
         ([X, X, Y], "model 'openai/x' has two scores of 'match' on sample 'arithmetic/1'"),
         ([X, inspect_log("y", {1: "C"}, "other")], r".*\bof two models\b"),
-        ([X, inspect_log("y", {1: "C", 2: "maybe"})], "sample 2 has 'maybe' as 'match', which is no number"),
+        ([X, inspect_log("y", {1: "C", 2: "maybe"})], "sample 2 has 'maybe' as 'match', which is neither"),
         ([X, inspect_log("y", {1: "maybe"})], "no sample of the log has a score that is a number"),
         ([X, inspect_log("y", {})], "log 2 has no samples"),
         ([X, Y | {"eval": {"task": "arithmetic"}}], "log 2 does not name its model and task"),
@@ -919,7 +919,7 @@ def test_compressed_files_read_to_the_same(form, ending, tmp_path):
 def test_zstd_takes_a_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
     (tmp_path / "m.csv.zst").write_bytes(pa.compress(b"model_a,model_b,winner\n", "zstd", asbytes=True))
-    with pytest.raises(ConfigError, match=r"reading zstd takes the extra 'zstd' \(pip install 'zstandard>="):
+    with pytest.raises(ConfigError, match=r"reading zstd requires the extra 'zstd' \(pip install 'zstandard>="):
         read(tmp_path / "m.csv.zst")
 
 

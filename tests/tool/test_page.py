@@ -180,6 +180,25 @@ def test_the_matrix_shows_counts_and_shares_too(opened, written, ranking):
     assert shares.sum() == pytest.approx(15, abs=0.2)
 
 
+def test_a_pair_shows_the_judge_who_is_farthest_from_the_others(opened, written, ranking):
+    page = opened(written)
+    page.get_by_label("Shown", exact=True).select_option("judge")
+    first, second = ranking.tables["leaderboard"]["model"].iloc[[0, 2]]
+    counted = ranking.judgments.frame[ranking.judgments.parsed]
+    mine = counted[counted["model_a"].isin([first, second]) & counted["model_b"].isin([first, second])]
+    won = ((mine["model_a"] == first) == (mine["judge_preferred_model"] == "a")).astype(float)
+    by_judge = won.groupby(mine["judge_model"]).agg(["sum", "count"])
+    rest = by_judge.sum() - by_judge
+    share, others = by_judge["sum"] / by_judge["count"], rest["sum"] / rest["count"]
+    far = (share - others)[(by_judge["count"] >= 5) & (rest["count"] >= 5)].abs().idxmax()
+    cell = page.locator("#matrix tbody tr").nth(0).locator("td").nth(2).get_by_role("button")
+    assert cell.inner_text() == f"{far} {100 * share[far]:.0f}%, others {100 * others[far]:.0f}%"
+    cell.click()
+    said = page.get_by_role("dialog").inner_text()
+    for name, row in by_judge.iterrows():
+        assert f"{name} {100 * share[name]:.0f}% of {row['count']:.0f}" in said
+
+
 def test_categories_are_tabs_that_arrows_move_between(opened, written):
     page = opened(written)
     assert page.locator("#panel-1").is_visible()

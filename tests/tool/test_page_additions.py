@@ -227,7 +227,7 @@ def test_a_card_that_cannot_be_drawn_is_refused_in_a_sentence(tmp_path, monkeypa
     with pytest.raises(ConfigError, match=r"end its name in \.svg or \.png"):
         cards.require_card(tmp_path / "card.pdf")
     monkeypatch.setattr(cards, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"a PNG takes the extra 'plot'"):
+    with pytest.raises(ConfigError, match=r"a PNG requires the extra 'plot'"):
         cards.require_card(tmp_path / "card.png")
     cards.require_card(tmp_path / "card.svg")
 

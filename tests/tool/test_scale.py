@@ -281,7 +281,7 @@ def test_files_that_do_not_go_together_or_are_not_there_are_refused(tmp_path):
         judgerank.aggregate(tmp_path / "nothing.parquet")
     with pytest.raises(ConfigError, match="'eval' is not a form that an engine reads"):
         judgerank.aggregate(tmp_path / "log.eval")
-    with pytest.raises(ConfigError, match="memory 'much' is no amount"):
+    with pytest.raises(ConfigError, match="memory 'much' is not an amount"):
         judgerank.aggregate(one, memory="much")
 
 

@@ -363,7 +363,7 @@ def test_every_verdict_on_a_judge_has_a_meaning_and_a_reason_of_its_own():
     }
     reasons = [by_judge.reason(effects, judge, 0.95) for judge in effects["judge"]]
     assert len({*reasons}) == len(effects)
-    assert "picks its own answer 73% of the time against one that is as good" in reasons
+    assert "picks its own answer 73% of the time against an equally good one" in reasons
     assert panel.kind_of("same as j1") == "same" and panel.kind_of(panel.LEANS[1]) == panel.BY_POSITION
     with pytest.raises(ValueError, match="no verdict 'odd'"):
         panel.kind_of("odd")

@@ -14,6 +14,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.ranking.page_options import Text, Texts
 
 MOST_RECORDS = 20_000  # shown in all; of more, every pair keeps its first ones
+MOST_BY_JUDGE = 20_000  # judges' counts of a pair that are shown; of more, those with most comparisons
 MOST_PAIRS = 100_000  # pairs whose counts are shown; of more, those compared most
 LONGEST_REPLY, MOST_TEXT = (
     2_000,
@@ -41,7 +42,8 @@ def evidence(
     dict
         ``pairs``: ``first, second`` (the first is earlier among the models), ``count`` and ``won``, the share that
         the first of them won, ties half. ``records``: ``first, second`` as shown, ``judge, answer, question,
-        times, reply``. ``all`` is how many records there are. ``texts``: questions by id, and answers by question
+        times, reply``. ``by_judge``: ``first, second, judge, count, won`` of every judge, where there are several.
+        ``all`` is how many records there are. ``texts``: questions by id, and answers by question
         and number of the model, of the records listed.
     """
     c, index = judgments.comparisons.aggregate(), pd.Index(models)
@@ -49,7 +51,10 @@ def evidence(
     i, j = number[c.first], number[c.second]
     is_ranked = (i >= 0) & (j >= 0)
     records = _records(judgments, index, pd.Index(judges))
+    judge = pd.Index(judges).get_indexer(pd.Index(c.judges))[c.judge]
+    has_judge = is_ranked & (judge >= 0) & (len(judges) > 1)
     return {
+        "by_judge": _by_judge(*(values[has_judge] for values in (i, j, judge, c.decided, c.share_won))),
         "pairs": _pairs(i[is_ranked], j[is_ranked], c.decided[is_ranked], c.share_won[is_ranked], len(models)),
         "records": records,
         "all": len(judgments.frame),
@@ -121,6 +126,18 @@ def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: 
         "count": total[selected].round().astype(int).tolist(),
         "won": (wins[selected] / total[selected]).round(4).tolist(),
     }
+
+
+def _by_judge(
+    i: IntArray, j: IntArray, judge: IntArray, count: FloatArray, outcome: FloatArray
+) -> dict[str, list[float]]:
+    """Comparisons of every judge and pair, and the share that the first of the pair won."""
+    ends = {"first": np.minimum(i, j), "second": np.maximum(i, j), "judge": judge}
+    rows = pd.DataFrame({**ends, "count": count, "won": count * np.where(i < j, outcome, 1 - outcome)})
+    table = rows.groupby([*ends], as_index=False).sum().query("count > 0")
+    table = table.iloc[np.sort(np.argsort(-table["count"].to_numpy(), kind="stable")[:MOST_BY_JUDGE])]
+    won = (table["won"] / table["count"]).round(4)
+    return table.assign(won=won, count=table["count"].round().astype(int)).to_dict("list")
 
 
 def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[str, list[Any]]:

@@ -30,6 +30,33 @@ function record(i, j) {
   return { count: data.pairs.count[row], won: data.pairs.first[row] === i ? won : 1 - won };
 }
 
+// a pair by judge: whose share of wins is farthest from that of the others shows at a glance who favours a model
+const ofPair = new Map();
+data.by_judge.first.forEach((i, row) => {
+  const key = `${i} ${data.by_judge.second[row]}`;
+  ofPair.set(key, [...(ofPair.get(key) ?? []), row]);
+});
+const percent = (share) => `${Math.round(100 * share)}%`;
+function byJudge(i, j) {
+  const { judge, count, won } = data.by_judge;
+  const rows = ofPair.get(`${Math.min(i, j)} ${Math.max(i, j)}`) ?? [];
+  return rows.map((row) => ({ judge: data.judges[judge[row]], count: count[row], won: i < j ? won[row] : 1 - won[row] }))
+    .sort((a, b) => b.count - a.count);
+}
+const NAMED = 12; // judges of a pair that a sentence names
+const LEAST = 5; // comparisons of a judge, and of the others
+function farthest(i, j) {
+  const all = byJudge(i, j), count = all.reduce((sum, part) => sum + part.count, 0);
+  const won = all.reduce((sum, part) => sum + part.count * part.won, 0);
+  let found = null;
+  for (const part of all) {
+    if (part.count < LEAST || count - part.count < LEAST) continue;
+    const others = (won - part.count * part.won) / (count - part.count);
+    if (found === null || Math.abs(part.won - others) > Math.abs(found.won - found.others)) found = { ...part, others };
+  }
+  return found;
+}
+
 // the judgments behind a pair or a judge: question, both answers and every judge's words where the texts are here
 const behind = byId("behind"), PAGE = 100, READ = 20;
 let listed = [], shownRows = 0, reading = null;
@@ -116,6 +143,9 @@ function openPair(i, j) {
       `${t.separated[row] ? "a significant difference" : "no significant difference"} (p ${t.p_holm[row] < 0.001 ? "< 0.001" : `= ${t.p_holm[row]}`}, Holm).`);
   }
   told.push(count ? `${data.models[i]} won ${(100 * won).toFixed(1)}% of their ${count} comparisons (a tie counts half).` : "They were never compared.");
+  const judges = byJudge(i, j);
+  if (judges.length > 1) told.push(`By judge: ${judges.slice(0, NAMED).map((one) => `${one.judge} ${percent(one.won)} of ${one.count}`).join(", ")}` +
+    `${judges.length > NAMED ? `, and ${judges.length - NAMED} more` : ""}.`);
   const rows = r.first.flatMap((first, n) => ((first === i && r.second[n] === j) || (first === j && r.second[n] === i) ? [n] : []));
   told.push(capped(rows, count));
   open(`${data.models[i]} against ${data.models[j]}`, told, rows, [i, j]);
@@ -135,6 +165,10 @@ for (let start = 0; start < data.models.length; start += AT_ONCE) {
 from.parentElement.hidden = data.models.length <= AT_ONCE;
 function cellOf(i, j) {
   if (kind.value === "count") return { text: String(record(i, j).count), tint: null };
+  if (kind.value === "judge") {
+    const far = farthest(i, j);
+    return { text: far ? `${far.judge} ${percent(far.won)}, others ${percent(far.others)}` : "", tint: far && 0.5 + (far.won - far.others) / 2 };
+  }
   const value = kind.value === "chance" ? chance(i, j) : record(i, j).won;
   return { text: value === null ? "" : value.toFixed(2), tint: value };
 }

@@ -135,9 +135,9 @@ def reason(effects: pd.DataFrame, judge: str, level: float) -> str:
         return ""
     share = f"{1 / (1 + np.exp(-row['estimate'])):.0%} of the time"
     if row["effect"] == family.OWN:
-        return f"picks its own answer {share} against one that is as good"
+        return f"picks its own answer {share} against an equally good one"
     if row["effect"] == family.MAKER:
-        return f"picks its vendor's other models {share} against equally good answers"
+        return f"picks its maker's other models {share} against equally good answers"
     more = "the longer answer" if row["effect"] == LENGTH else f"the answer with more {row['effect']}"
     return f"picks {more} {share} between two equal models (a difference of one standard deviation)"
 
