@@ -227,6 +227,29 @@ def _score_table(rows: list[Row]) -> Records:
     ]
 
 
+def _wide_scores(row: str, column: str) -> Callable[[list[Row]], Records]:
+    """A row for each judge and model or task, a column for each of the others, empty where there is no score."""
+
+    def written(rows: list[Row]) -> Records:
+        records: dict[tuple[str, str], dict[str, Any]] = {}
+        for name in _columns_of(rows, column):
+            for (model, judge, q), score in scores_of(rows).items():
+                of = {"model": model, "question_id": f"q{q}"}
+                record = records.setdefault((of[row], judge), {row: of[row], "judge": judge})
+                record.setdefault(name, None)
+                if of[column] == name:
+                    record[name] = score
+        return list(records.values())
+
+    return written
+
+
+def _columns_of(rows: list[Row], column: str) -> list[str]:
+    """Names of the models or tasks of some judgments, in order."""
+    names = {f"q{q}" if column == "question_id" else model for model, _, q in scores_of(rows)}
+    return sorted(names)
+
+
 def _by_model(rows: list[Row]) -> dict[str, dict[int, dict[str, int]]]:
     """Scores by model, question and judge."""
     by_model: dict[str, dict[int, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
@@ -408,6 +431,14 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "deepeval's test results": Layout(_deepeval_results, SCORES),
     "a table of scores": Layout(_score_table, SCORES),
+    "a wide table of scores, one column a task": Layout(
+        _wide_scores("model", "question_id"),
+        SCORES,
+        lambda rows: {"tasks": ",".join(_columns_of(rows, "question_id"))},
+    ),
+    "a wide table of scores, one column a model": Layout(
+        _wide_scores("question_id", "model"), SCORES, lambda rows: {"models": ",".join(_columns_of(rows, "model"))}
+    ),
     **{
         f"winners and losers ({better}, {worse})": Layout(_winners(better, worse), ORDER)
         for better, worse in (

@@ -419,7 +419,7 @@ def test_a_saved_fit_has_the_fields_that_earlier_versions_wrote(fits, tmp_path):
         saved = json.loads(str(file["header"]))["fit"]
     of_errors = """
     robust meat by_cluster n_clusters effective_clusters effective_by_pair of_panel flips across flips_across
-    tastes panel
+    tastes panel sizes
     """
     of_fit = """
     comparisons model settings solution effects raw question without remarks merged scale_weights question_keys

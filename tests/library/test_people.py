@@ -149,7 +149,7 @@ def test_agreement_does_not_hang_on_the_scale():
         solution=replace(
             panel.solution, parameters=replace(panel.solution.parameters, scores=2 * panel.scores.to_numpy())
         ),
-        robust=4 * panel.covariance,
+        errors=replace(panel.errors, robust=4 * panel.covariance),
     )
     assert disagreement(found, twice) == pytest.approx(one)
     assert one[2] == len(rows.models) - 2

@@ -379,6 +379,7 @@ def test_a_few_of_every_kind_end_well(tmp_path):
         "maxima": 1,
         "replies": 80,
         "secrets": 3,
+        "sizes": 7,
         "slips": 11,
         "thin": 1,
         "touched": 15,
@@ -473,9 +474,9 @@ def test_a_command_that_fails_in_its_own_way_would_be_counted(monkeypatch):
     """A defect, a number that JSON has none of, a sentence of two lines, and a file that a refusal leaves."""
     answer, refusal = json.dumps({"a": 1}), json.dumps({"error": "there is no file 'x'", "exit_code": 1})
     many = json.dumps({"error": "one\ntwo", "exit_code": 1})
-    assert commands._faults("rank", 0, answer, "", {Path("out")}) == []
-    assert commands._faults("rank", 1, refusal, "", set()) == []
-    assert commands._faults("gate", 1, answer, "", set()) == []  # a verdict
+    assert commands.faults_of("rank", 0, answer, "", {Path("out")}) == []
+    assert commands.faults_of("rank", 1, refusal, "", set()) == []
+    assert commands.faults_of("gate", 1, answer, "", set()) == []  # a verdict
     for command, code, printed, new in (
         ("rank", 70, answer, set()),
         ("rank", 3, refusal, set()),
@@ -484,7 +485,7 @@ def test_a_command_that_fails_in_its_own_way_would_be_counted(monkeypatch):
         ("gate", 3, refusal, {Path("out.json")}),
         ("rank", 0, answer, {Path("out.partial")}),
     ):
-        assert commands._faults(command, code, printed, "", new)
+        assert commands.faults_of(command, code, printed, "", new)
 
     def broken(words: list[str]) -> None:
         raise ValueError(words)
