@@ -146,7 +146,7 @@ def _of_sentences(
         return
     for words, is_meant in (
         ("a significant difference", pair in better),
-        ("not a significant difference", pair not in better),
+        ("no significant difference", pair not in better),
     ):
         if (words in text_verdict.lead) != is_meant and not all_ties:
             yield f"{text_verdict.lead} {sorted(better)}"

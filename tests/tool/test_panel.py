@@ -277,7 +277,7 @@ def test_the_verdict_names_first_second_and_how_surely():
     lost = verdict(tossed)
     assert lost.headline == "Not enough data to order the six models"
     first = tossed.tables["leaderboard"]["model"][0]
-    assert re.search(rf"not a significant difference\. .* rank of {first} is between 1 and 6 \(95%", lost.lead)
+    assert re.search(rf"no significant difference\. .* rank of {first} is between 1 and 6 \(95%", lost.lead)
     assert (tossed.tables["leaderboard"]["group"] == "a").all()
 
 

@@ -257,7 +257,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     if claims is None:
         return f"{text}. This fit has no confidence intervals, so the difference may be chance."
     is_separated = claims.separates(best["model"], second["model"])
-    how = "a significant difference" if is_separated else "not a significant difference"
+    how = "a significant difference" if is_separated else "no significant difference"
     if order and order.position and is_separated:
         how = f"{how}, {order.unless}"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
