@@ -109,6 +109,16 @@ def test_what_is_shown_of_a_ranking_is_what_the_command_prints(page, example, mo
     assert [line for line in shown.splitlines() if line not in said and line not in sentences] == []
 
 
+def test_a_board_of_scores_is_ranked_as_its_page_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = PAGES["docs/tutorials/boards.md"]
+    Path("board.csv").write_text(re.search(r"```csv\n(.*?)```", page, re.DOTALL)[1])
+    (shown,) = re.findall(r"<!-- board: .*? -->\n```text\n(.*?)```", page, re.DOTALL)
+    done, planned = (CliRunner().invoke(app, [name, "board.csv"]) for name in ("rank", "plan"))
+    assert done.output.startswith(shown) and len(shown.splitlines()) == 11
+    assert planned.exit_code == 0 and "oak-70b elm-32b" in planned.output
+
+
 def test_the_line_of_python_in_the_readme_gives_what_is_shown(example, monkeypatch):
     monkeypatch.chdir(example)
     (line,) = re.findall(r"`(judgerank\.rank\(.*?)`", README)

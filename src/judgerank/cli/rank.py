@@ -379,10 +379,11 @@ def evidence(lead: str, ranking: Ranking) -> str:
 
 
 def _basis(ranking: Ranking, summary: Verdict) -> str:
-    """How much of what the leaderboard rests on, and whose opinion its intervals are of."""
+    """How much of what the leaderboard rests on, and for which judges or tasks its intervals hold."""
     facts = ", ".join(f"{number} {what}" for number, what in summary.facts)
     only = "this judge only" if len(ranking.fit.comparisons.judges) == 1 else "these judges only"
     whose = "judges like these" if ranking.whose == WHOSE[0] else only
+    whose = "tasks like these" if ranking.fit.errors.sizes is not None else whose
     intervals = f"{ranking.settings.level:.0%} intervals for {whose}."
     has_any = ranking.tables["leaderboard"]["low"].notna().any()
     return f"{facts}. {intervals}" if has_any else f"{facts}."
