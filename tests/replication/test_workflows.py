@@ -209,6 +209,21 @@ def test_the_action_takes_the_panel_and_its_judges_from_the_base_branch(tmp_path
     assert not list((work / ".judgerank").glob("*.earlier.jsonl"))
 
 
+def test_the_base_branch_is_fetched_where_it_is_not_there_and_the_history_kept_where_it_is(tmp_path):
+    work = tmp_path / "gate/work"
+    write_gated_repository(work)
+    base = committed(work)
+    runner = Runner(tmp_path)
+    installed(tmp_path)
+    assert gated(runner, pull_request(base)) == "ship"
+    history = subprocess.run(["git", "rev-list", base], cwd=work, check=True, capture_output=True, text=True)
+    assert len(history.stdout.split()) == 2
+    with pytest.raises(AssertionError, match="cannot be fetched"):
+        gated(runner, pull_request("0" * 40))
+    assert runner.values["steps.gate.outputs.verdict"] == "error"
+    assert "cannot be fetched" in (tmp_path / "gate/temp/summary").read_text()
+
+
 def test_a_pull_request_is_judged_by_an_endpoint_and_one_of_a_fork_ends_neutral(tmp_path):
     """The key is there for a branch of the repository alone; unchanged answers are not judged twice."""
     work = tmp_path / "gate/work"
@@ -257,6 +272,7 @@ def test_a_file_of_judgments_needs_no_panel(tmp_path):
     with pytest.raises(AssertionError, match="old, new and panel"):
         gated(runner, panel="")
     assert runner.values["steps.gate.outputs.verdict"] == "error"
+    assert "old, new and panel" in (tmp_path / "gate/temp/summary").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from threading import Timer
@@ -12,12 +13,14 @@ import yaml
 from filelock import FileLock
 from typer.testing import CliRunner
 
+from judgerank import read
 from judgerank.cli import app
 from judgerank.collecting.settings import read_panel
 from judgerank.data.errors import DataError
 from judgerank.gating import panel_rounds
 from judgerank.gating.answer_pairs import paired
 from judgerank.gating.callers import as_called
+from judgerank.gating.gate import gate
 from judgerank.gating.panel_rounds import Asked, ask_until_decided, looks
 from judgerank.gating.rule import Rule
 from judgerank.ranking.recusal import OTHER_MAKER
@@ -220,7 +223,7 @@ def test_a_budget_is_for_the_judgments_of_these_answers_over_all_runs(folder, mo
     ("caller", "options"),
     [
         ("command", ["--judgments FILE", "--look 2", "--budget"]),
-        ("pytest", ["--judgerank-judgments FILE", "rule=Rule(look=2)", "--budget"]),
+        ("pytest", ["--judgerank-judgments FILE", "rule=Rule(look=2)", "larger budget."]),
         ("action", ["input judgments", "input look: 2.", "input budget"]),
     ],
 )
@@ -229,6 +232,38 @@ def test_a_message_names_the_option_of_its_caller(caller, options):
     said = as_called(message, caller)
     assert all(option in said for option in options)
     assert caller == "command" or "--judgments" not in said
+
+
+@pytest.mark.parametrize("ending", [" makes that count.", "", " |"])
+def test_a_group_to_protect_is_named_whole_as_its_caller_writes_it(ending):
+    message = f"worse on it: --protect category=long-form text{ending}"
+    given = as_called(message, "command").removesuffix(ending).partition("it: ")[2]
+    assert shlex.split(given) == ["--protect", "category=long-form text"]
+    given = as_called(message, "pytest").removesuffix(ending).partition("rule=")[2]
+    assert eval(given, {"Rule": Rule}) == Rule(protect=(("category", "long-form text"),))
+    assert as_called(message, "action").endswith(f"input protect: category=long-form text{ending}")
+
+
+def test_a_test_is_told_how_a_file_is_read_in_python(tmp_path):
+    """Every option in what is said of columns, words, names and copies; the first of them reads the file."""
+    names = {"winner": "pref", "judge_preferred_model": "pref"}
+    records(np.tile([1.0, 1.0, 0.0], 20)).rename(columns=names).to_csv(tmp_path / "j.csv", index=False)
+    with pytest.raises(DataError) as missing:
+        read(tmp_path / "j.csv")
+    said = as_called(str(missing.value).replace("NAME", "pref"), "pytest")
+    how = re.search(r"columns=(\{.*?\})", said)
+    assert "--" not in said and gate(read(tmp_path / "j.csv", columns=eval(how[1])), "old", "new").criteria
+    said = as_called("--names fold, --copies drop, --winner-values 1=a, --own-maker count", "pytest")
+    assert "--" not in said and "copies='drop'" in said and "winner_values={'1': 'a'}" in said
+
+
+def test_the_action_names_no_option_of_the_command(folder, monkeypatch):
+    monkeypatch.setenv("JUDGERANK_CALLER", "action")
+    answers(Path("new.jsonl"), [40] * 60)
+    for options in ([], ["--look", "0"], ["--protect", "x"], ["--question-cost", "2"]):
+        said = run(*options).output
+        written = [line for line in said.splitlines() if re.search(r"(^|\s)--?[a-z]", line)]
+        assert said and not written
 
 
 def test_errors_reach_the_summary_and_the_outputs_of_a_step(folder, monkeypatch):

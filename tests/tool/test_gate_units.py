@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -360,6 +361,24 @@ def test_files_of_runs_are_read_as_their_makers_write_them(tmp_path, monkeypatch
         assert criterion["questions"] == 12 and found["rule"]["scale"] == POINTS
         assert_allclose([criterion["p_ship"]], [expected.p_ship], rtol=1e-3)
         assert found["verdict"] == ("ship" if new == "high" else "block")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_doctor_and_rank_name_the_gate_with_the_variant_in_use_where_the_gate_has_it(tmp_path, monkeypatch, form):
+    """The command that they print decides as the gate that is given no names, or the names in their order."""
+    monkeypatch.chdir(tmp_path)
+    write, _, (in_use, changed) = FORMS[form]
+    files = write(tmp_path, SCORES["high"], SCORES["low"])
+    ranked = [["rank", *files, "--output", "r"]] if form in ("plugin evals", "deepeval") else []
+    for words in (["doctor", *files], *ranked):
+        done = judgerank(*words, cwd=tmp_path)
+        (line,) = (line for line in done.stdout.splitlines() if re.search(r"\bgate \S", line))
+        question, _, command = line.partition("? ")
+        assert question.endswith(f"May {changed} replace {in_use}")
+        found = json.loads(run(*shlex.split(command.partition(" gate ")[2]), "--json").stdout)
+        criterion = found["criteria"][0]
+        assert (criterion["baseline"], criterion["candidate"]) == (in_use, changed)
+        assert found["verdict"] == "ship"
 
 
 def test_a_grading_without_a_rate_counts_what_passed_and_one_outside_its_folders_is_refused(tmp_path):

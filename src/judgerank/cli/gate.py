@@ -47,7 +47,10 @@ if TYPE_CHECKING:
 Mode = StrEnum("Mode", {mode: mode for mode in MODES})  # type: ignore[misc]  # members are known when it runs
 Missing = StrEnum("Missing", {way: way for way in MISSING})  # type: ignore[misc]  # likewise
 Scale = StrEnum("Scale", {scale: scale for scale in SCALES})  # type: ignore[misc]  # likewise
-WITHOUT_AND_WITH = (("without", "with"), ("without_skill", "with_skill"), ("old_skill", "new_skill"))
+PAIRS = (  # of names, or names of files, that say which variant is in use, and which may replace it
+    *(("without", "with"), ("without_skill", "with_skill"), ("old_skill", "new_skill")),
+    *(("old", "new"), ("before", "after"), ("baseline", "candidate")),
+)
 SKIPPED = "skipped"
 
 
@@ -328,7 +331,7 @@ def gate(
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
         if len(by_default) == len(named):
-            pair = default_pair(judgments_by_criterion, files) or pair
+            pair = default_pair(models_in(judgments_by_criterion), files) or pair
             by_default = dict(zip(named, pair, strict=True))
         require_defaults(judgments_by_criterion, by_default)
         result = decided_on(judgments_by_criterion, pair, rule, own, question_cost, pairs)
@@ -408,20 +411,33 @@ def read_by_criterion(
     return {name: read_judgments(source, keep=keep, **read) for name, source in sources.items()}
 
 
-def default_pair(read: Mapping[str, Judgments], files: list[Path]) -> tuple[str, str] | None:
+def default_pair(models: Sequence[str], files: Sequence[Path]) -> tuple[str, str] | None:
     """Baseline and candidate where nobody names them: runs without and with a change, or two files of scores.
 
-    None where the names in the judgments do not say which is which.
+    None where the models' names do not say which is which. Prompts may have names of files, such as ``old.txt``.
     """
     from judgerank.reading.file_formats import bare_name
     from judgerank.reading.files import paths_of
 
-    models = models_in(read)
-    for pair in WITHOUT_AND_WITH:
-        if models == sorted(pair):
-            return pair
+    name_by_stem = {Path(name).stem: name for name in models}
+    for baseline, candidate in PAIRS:
+        if len(models) == 2 and {baseline, candidate} == set(name_by_stem):
+            return name_by_stem[baseline], name_by_stem[candidate]
     by_file = tuple(bare_name(path) for path in paths_of(files))
-    return (by_file[0], by_file[1]) if len(by_file) == 2 and models == sorted(by_file) else None
+    return (by_file[0], by_file[1]) if len(by_file) == 2 and sorted(models) == sorted(by_file) else None
+
+
+def on_gate(judgments: Judgments, command: str, files: Sequence[Path]) -> str:
+    """Which command decides between exactly two models; which is in use is said as the gate itself takes it.
+
+    Empty where there are more models, or questions are unknown.
+    """
+    from judgerank.ranking.verdict import on_two_variants
+
+    hint = on_two_variants(judgments, command)
+    pair = default_pair(judgments.comparisons.models, files) if hint else None
+    question = "" if pair is None else f"May {pair[1]} replace {pair[0]}? "
+    return hint if hint.startswith(question) else f"{question}{command}"
 
 
 def models_in(read: Mapping[str, Judgments]) -> list[str]:

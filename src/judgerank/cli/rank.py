@@ -308,12 +308,21 @@ class Written:
         say_wrapped(warnings if verbose else warnings[:1])
         notes = self.ranking.remarks[len(self.ranking.judgments.remarks) :]
         say_wrapped(f"Note: {remark}" for remark in notes if verbose)
-        say_wrapped(filter(None, [summary.next, summary.gate]))
+        say_wrapped(filter(None, [summary.next, summary.gate and self._on_gate()]))
         hidden = {"more warning": len(warnings) - 1, "note": len(notes), "more model": rows - MOST_ROWS}
         counts = [counted(n, what) for what, n in hidden.items() if n > 0]
         if counts and not verbose:
             say(f"{' and '.join(counts)}: --verbose, or the page.")
         self._print_files()
+
+    def _on_gate(self) -> str:
+        """Which command decides between two models."""
+        from judgerank.cli.gate import on_gate
+        from judgerank.reading.files import run_again
+
+        judgments = self.ranking.judgments
+        files = [Path(name) for name in judgments.source.get("given", [])]
+        return on_gate(judgments, run_again("gate", judgments), files)
 
     def _print_files(self) -> None:
         """Where everything is."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,21 +18,34 @@ INPUTS = (  # of the action, called as options are; longer names first, where on
     *("power", "protect", "question-cost", "scale", "this-panel", "until", "winner-values"),
     *("without-judge", "without-model"),
 )
+READ = "judgments=judgerank.read(FILE, "  # by which a test says how a file is read
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
+# A group to protect, whose value may have spaces, as a verdict names it: at the end of a line or of a cell, or so.
+PROTECT = r"(?m)--protect (\w[\w ]*)=(.+?)(?= makes that count| \||$)"
 # patterns and what stands in their place
-WRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
-    COMMAND: (),
+WRITTEN: dict[str, tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]] = {
+    COMMAND: ((PROTECT, lambda found: shlex.join(["--protect", f"{found[1]}={found[2]}"])),),
     PYTEST: (
+        (PROTECT, lambda found: f"rule=Rule(protect=({found.groups()!r},))"),
         (r"--judgments\b", "--judgerank-judgments"),
+        (r"--budget\b", "budget"),
+        (r"--missing (\w+)", r"rule=Rule(missing='\1')"),
+        (r"--own-maker (\w+)", r"own_maker='\1'"),
+        (r"--(names|copies|format|encoding) (\w+)", rf"{READ}\1='\2')"),
+        (r"--column (\w+)=(\w+)", rf"{READ}columns={{'\1': '\2'}})"),
+        (r"--winner-values ([^\s=]+)=(\w+)", rf"{READ}winner_values={{'\1': '\2'}})"),
         (r"--allow-host (\S+)", r"allow_hosts=['\1']"),
         (r"--look (\d+)", r"rule=Rule(look=\1)"),
         (r"--this-panel", "rule=Rule(this_panel=True)"),
         (r"--order random", "rule=Rule(random_orders=True)"),
         (r"--cluster (\w+)", r"rule=Rule(cluster='\1')"),
-        (r"--protect (\w+)=(\w+)", r"rule=Rule(protect=(('\1', '\2'),))"),
         (r"--(baseline|candidate)\b", r"the name of the \1"),
     ),
     ACTION: (
+        (r" \(judgerank gate --help(-all)? explains\)", ""),
+        (r"numbers: -v\b", "numbers: the step's summary"),
+        (r"-v\)", "see the step's summary)"),
+        (rf"--({'|'.join(INPUTS)})(?= needs\b)", r"input \1"),
         (rf"--({'|'.join(INPUTS)})[ =]([^\s).,]+)", r"input \1: \2"),
         (rf"--({'|'.join(INPUTS)})\b", r"input \1"),
     ),
