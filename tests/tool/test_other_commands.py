@@ -248,6 +248,8 @@ def test_the_command_prints_one_screen_in_which_no_finding_is_missing(report):
     for text in found:
         assert text.removeprefix("- ").strip() in said or "Effective number" in text
         assert text.strip() in every
+    most = report.fragility.judges.sort_values("moved", ascending=False, kind="stable").iloc[0]
+    assert most["moved"] > 0 and f"{most['judge']} matters most" in said  # the name as the file has it
 
 
 def test_without_these_judgments_the_file_ranks_another_model_first(tmp_path, report):
