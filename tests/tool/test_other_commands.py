@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from judgerank import __main__ as entry
-from judgerank import fit, on_human_board, rank, read
+from judgerank import fit, on_human_board, people_report, rank, read
 from judgerank.boards.comparing import compare
 from judgerank.boards.reported import difference_text
 from judgerank.cli import app, terminal
@@ -125,7 +125,8 @@ def votes(tmp_path):
 def test_a_marked_file_gives_scores_a_test_and_items_to_ask(votes, tmp_path):
     done = judgerank("people", votes, "--column", "human=by_person", "--next", tmp_path / "ask.csv", anew=True)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"\bpeople\b.* 300 .*", done.stdout) and re.search(r"WARNING\b.*\bas_judge\b", done.stdout)
+    full = judgerank("people", votes, "--column", "human=by_person", "--verbose").stdout
+    assert re.search(r"\bpeople\b.* 300 .*", full) and re.search(r"WARNING\b.*\bas_judge\b", full)
     asked = pd.read_csv(tmp_path / "ask.csv")
     assert len(asked) == 700 and set(asked) == {"first", "second", "question", "panel", "worth"}
     assert set(asked["question"]) <= set(pd.read_csv(votes)["question"])
@@ -134,6 +135,24 @@ def test_a_marked_file_gives_scores_a_test_and_items_to_ask(votes, tmp_path):
 def test_people_by_name(votes):
     done = judgerank("people", votes, "--human", "people")
     assert done.returncode == 0, done.stderr
+
+
+def test_people_prints_one_screen_that_claims_no_more_than_its_intervals(votes):
+    done = judgerank("people", votes, "--column", "human=by_person")
+    report = people_report(read(votes, columns={"human": "by_person"}))
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 12 + len(report.table) and max(map(len, lines)) <= 100
+    first, second = report.table["model"][:2]
+    row = report.people.win_probabilities().iloc[0]
+    assert f"prefer {first} to {second} (2nd) {row['probability']:.0%} of the time" in lines[1]
+    n_pairs = len(report.table) * (len(report.table) - 1) / 2
+    strict = report.people.win_probabilities(1 - 0.05 / n_pairs)
+    beaten = set(strict.loc[strict["low"] > 0.5, "second"])
+    alone = len(beaten) == len(report.table) - 1
+    assert lines[0].startswith(f"{first} leads" if alone else "No clear leader")
+    rows = [line.split()[:3] for line in lines if re.match(r" +\d+ +\S+ +-?\d", line)]
+    assert rows == [[str(r), m, f"{s:.3f}"] for r, m, s in report.table[["rank", "model", "score"]].to_numpy()]
+    assert report.disagree and any(line.startswith("Warning: the panel") for line in lines)
 
 
 def test_no_people_is_one_sentence_and_no_file(votes, tmp_path):
@@ -229,6 +248,8 @@ def test_the_command_prints_one_screen_in_which_no_finding_is_missing(report):
     for text in found:
         assert text.removeprefix("- ").strip() in said or "Effective number" in text
         assert text.strip() in every
+    most = report.fragility.judges.sort_values("moved", ascending=False, kind="stable").iloc[0]
+    assert most["moved"] > 0 and f"{most['judge']} matters most" in said  # the name as the file has it
 
 
 def test_without_these_judgments_the_file_ranks_another_model_first(tmp_path, report):

@@ -89,7 +89,7 @@ FIRST_HELP = {  # options that --help shows, of commands that have more than fit
     ),
     "people": (
         *("--human", "--leaderboard", "--column", "--without-judge", "--category", "--level"),
-        *("--cluster", "--next", "--json"),
+        *("--cluster", "--next", "--json", "--verbose"),
     ),
     "doctor": ("--column", "--winner-values", "--format", "--without-judge", "--category", "--models", "--json"),
     "trust": (

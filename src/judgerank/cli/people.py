@@ -6,6 +6,8 @@ Functions import what takes long to load, so that its help loads nothing of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -26,10 +28,13 @@ from judgerank.cli.options import (
     reads_files,
     shared_help,
 )
-from judgerank.cli.terminal import number, say, say_json
+from judgerank.cli.terminal import Screen, number, say, say_json
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted, p_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from judgerank.people.human_scale import HumanScale
     from judgerank.people.report import PeopleReport
 
@@ -76,6 +81,9 @@ def people(
             "--next", rich_help_panel=OUTPUT, help=shared_help("--next", "judgerank vote asks for them.")
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help=shared_help("--verbose"))
+    ] = False,
     json: JsonOption = False,
     force: ForceOption = False,
     raw: RawOption = False,
@@ -87,7 +95,7 @@ def people(
             raise typer.BadParameter("--cluster is of human votes, and --leaderboard has none: leave one out.")
         place_on_human_board(files, read, leaderboard, level, human or [], items, json, own_maker.value, models)
         return
-    anchored(files, read, human or [], level, items, json, own_maker.value, models, tuple(cluster or ()))
+    anchored(files, read, human or [], level, items, json, verbose, own_maker.value, models, tuple(cluster or ()))
 
 
 class NextItems(NamedTuple):
@@ -105,6 +113,7 @@ def anchored(
     level: float,
     items: NextItems,
     json: bool,
+    verbose: bool = False,
     own_maker: str = RECUSE.value,
     models: Path | None = None,
     cluster: tuple[str, ...] = (),
@@ -129,9 +138,106 @@ def anchored(
         record = {"own_maker": own_maker, "filter": judgments.requests}
         say_json("people", {**_document(report, items.path), **record})
         return
-    say(str(report))
+    if verbose:
+        say(str(report))
+    else:
+        screen_of(report, items.path).print()
     if items.path is not None:
-        say(f"\nthe items: {items.path}")
+        say(f"the items: {items.path}")
+
+
+SHOWN = ["rank", "model", "score", "low", "high", "votes"]  # columns of the scores on one screen
+
+
+def screen_of(report: PeopleReport, path: Path | None) -> Screen:
+    """Who leads by people's votes, how sure that is, whether the panel agrees, and what to ask people next.
+
+    Parameters
+    ----------
+    report : PeopleReport
+    path : Path, optional
+        Where all items to ask go.
+    """
+    from judgerank.people.agreement import agreement_text
+    from judgerank.people.human_scale import scale_text
+    from judgerank.ranking.first_screen import headline
+    from judgerank.ranking.ranking import MOST_ROWS
+
+    best = report.people.win_probabilities(report.level).iloc[0]
+    interval = f"{report.level:.0%} confidence interval {best['low']:.0%} to {best['high']:.0%}"
+    table = report.table[SHOWN].head(MOST_ROWS).to_string(index=False, float_format="{:.3f}".format)
+    newcomers = [] if report.newcomers is None else list(islice(scale_text(report.newcomers), 2))  # and its table
+    return Screen(
+        headline(report.table, _pairs(report), "human votes"),
+        f"{report.whose.capitalize()} would prefer {best['first']} to {best['second']} (2nd) "
+        f"{best['probability']:.0%} of the time ({interval}).",
+        "\n\n".join([table, "\n".join(newcomers)] if newcomers else [table]),
+        [
+            _basis(report),
+            _on_panel(report),
+            next(agreement_text(report.agreement, report.level)).strip(),
+        ],
+        _warnings(report),
+        report.remarks,
+        [_advice(report, path)],
+        len(report.table) - MOST_ROWS,
+        ", with how often each judge agrees with people",
+    )
+
+
+def _basis(report: PeopleReport) -> str:
+    """How much of what the scores rest on, and for whom their intervals hold."""
+    items, persons = report.people.items, report.persons
+    who = "one person" if persons == 1 else f"{persons:,} people"
+    voted = f"{who} voted on {items.asked.sum():,} of them"
+    panel = f"{len(items.models)} models, {counted(report.n_judges, 'judge')} on {len(items.asked):,} items"
+    return f"{panel}; {voted}. {report.level:.0%} intervals for {report.whose}."
+
+
+def _pairs(report: PeopleReport) -> pd.DataFrame:
+    """Which models people's votes separate, all pairs tested together (Bonferroni)."""
+    n_models = len(report.table)
+    level = 1 - (1 - report.level) / (n_models * (n_models - 1) / 2)
+    pairs = report.people.win_probabilities(level)
+    return pairs.assign(separated=pairs["low"] > 0.5)
+
+
+def _on_panel(report: PeopleReport) -> str:
+    """Whether people and the panel agree."""
+    if report.helped is not None and isnan(report.p_value):
+        return report.helped.questions.too_few_to_tell("whether people and panel disagree")
+    finding = "disagree significantly" if report.disagree else "do not disagree significantly"
+    return f"{report.whose.capitalize()} and the panel {finding} (p {p_of(report.p_value)})."
+
+
+def _warnings(report: PeopleReport) -> list[str]:
+    """What bears on whether to believe the scores: labels, then the panel, then how few people voted."""
+    from judgerank.people.report import FEW
+
+    warnings = []
+    if report.is_reversed:
+        warnings.append("people order the models the other way round than the panel. Are labels swapped?")
+    elif report.disagree:
+        warnings.append(f"the panel's own ranking is not what {report.whose} would say. Use the scores above.")
+    if report.persons < FEW:
+        warnings.append(
+            f"scores and intervals are of {report.whose} only. To speak of people at large, ask {FEW} or more."
+        )
+    return [f"Warning: {warning}" for warning in warnings]
+
+
+def _advice(report: PeopleReport, path: Path | None) -> str:
+    """Which items to show to people next."""
+    from judgerank.people.anchor import next_pairs
+
+    if report.next.empty:
+        return (
+            "People voted on every item. For narrower intervals, let judges answer new questions, then ask people."
+        )
+    pair = next_pairs(report.next).iloc[0]
+    share = f"{pair['share']:.0%} of the next votes"
+    how = "" if path is not None else f" --next ask.csv writes all {counted(len(report.next), 'item')}."
+    return f"Ask people about more items, most often {pair['first']} against {pair['second']} ({share}).{how}"
 
 
 def place_on_human_board(

@@ -65,7 +65,8 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="GOAL=NUMBER",
-            help=f"What is wanted: a width of intervals, a power or a share. GOAL is one of {', '.join(GOALS)}. "
+            help=f"What is wanted, such as score_width=0.3 or pair_power=0.8: a width of intervals, a power or a "
+            f"share. GOAL is one of {', '.join(GOALS)}. "
             "Can be given several times; by default a moderate value of each.",
         ),
     ] = None,

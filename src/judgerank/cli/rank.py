@@ -39,9 +39,8 @@ from judgerank.cli.options import (
     reads_files,
     shared_help,
 )
-from judgerank.cli.terminal import Progress, say, say_json, say_wrapped, sized
+from judgerank.cli.terminal import Progress, Screen, say, say_json, sized
 from judgerank.data.errors import ConfigError
-from judgerank.data.listing import counted
 from judgerank.model.kinds import known
 
 if TYPE_CHECKING:
@@ -299,20 +298,17 @@ class Written:
         from judgerank.ranking.verdict import reading_lines, verdict
 
         summary, rows = verdict(self.ranking), len(self.ranking.tables["leaderboard"])
-        say_wrapped([f"{summary.headline}."], bold=True)
-        say_wrapped([summary.lead if verbose else evidence(summary.lead, self.ranking)])
-        say("\n" + self.ranking.board_text(None if verbose else MOST_ROWS))
-        say_wrapped([_basis(self.ranking, summary)])
-        say_wrapped(reading_lines(self.ranking))
-        warnings = cautions(self.ranking, summary)
-        say_wrapped(warnings if verbose else warnings[:1])
-        notes = self.ranking.remarks[len(self.ranking.judgments.remarks) :]
-        say_wrapped(f"Note: {remark}" for remark in notes if verbose)
-        say_wrapped(filter(None, [summary.next, summary.gate and self._on_gate()]))
-        hidden = {"more warning": len(warnings) - 1, "note": len(notes), "more model": rows - MOST_ROWS}
-        counts = [counted(n, what) for what, n in hidden.items() if n > 0]
-        if counts and not verbose:
-            say(f"{' and '.join(counts)}: --verbose, or the page.")
+        Screen(
+            summary.headline,
+            summary.lead if verbose else evidence(summary.lead, self.ranking),
+            self.ranking.board_text(None if verbose else MOST_ROWS),
+            [_basis(self.ranking, summary), *reading_lines(self.ranking)],
+            cautions(self.ranking, summary),
+            self.ranking.remarks[len(self.ranking.judgments.remarks) :],
+            [text for text in (summary.next, summary.gate and self._on_gate()) if text],
+            rows - MOST_ROWS,
+            ", or the page",
+        ).print(verbose)
         self._print_files()
 
     def _on_gate(self) -> str:

@@ -15,14 +15,15 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import typer
 
 from judgerank.data.errors import DataUnavailableError
+from judgerank.data.listing import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,6 +139,52 @@ def _width() -> int:
     if stream is None or not stream.isatty():
         return WIDTH
     return max(NARROWEST, min(shutil.get_terminal_size().columns, WIDTH))
+
+
+class Screen(NamedTuple):
+    """A result on one screen: who leads, the evidence, a table, one warning, what to do next.
+
+    Attributes
+    ----------
+    headline : str
+        Without a full stop.
+    evidence, table : str
+    basis : sequence of str
+        What the table rests on.
+    warnings, notes : sequence of str
+        Of these, only the first warning is printed; the others are counted.
+    next : sequence of str
+        What to do.
+    hidden_models : int
+        Models that the table leaves out.
+    elsewhere : str
+        Where else everything is, to follow ``--verbose``.
+    """
+
+    headline: str
+    evidence: str
+    table: str
+    basis: Sequence[str]
+    warnings: Sequence[str]
+    notes: Sequence[str]
+    next: Sequence[str]
+    hidden_models: int = 0
+    elsewhere: str = ""
+
+    def print(self, verbose: bool = False) -> None:
+        """Print it; with `verbose`, all warnings and notes."""
+        say_wrapped([f"{self.headline}."], bold=True)
+        say_wrapped([self.evidence])
+        say(f"\n{self.table}")
+        say_wrapped(self.basis)
+        say_wrapped(self.warnings if verbose else self.warnings[:1])
+        say_wrapped(f"Note: {note}" for note in self.notes if verbose)
+        say_wrapped(self.next)
+        hidden = {"more warning": len(self.warnings) - 1, "note": len(self.notes)}
+        hidden["more model"] = self.hidden_models
+        counts = [counted(n, what) for what, n in hidden.items() if n > 0]
+        if counts and not verbose:
+            say(f"{' and '.join(counts)}: --verbose{self.elsewhere}.")
 
 
 class Progress:

@@ -345,9 +345,10 @@ def _on_judges(report: TrustReport) -> list[str]:
     ] or ["The leader stays the same without any one of the judges."]
     influential = judges[judges["moved"].fillna(0) > 0].sort_values("moved", ascending=False, kind="stable")
     for row in influential.head(1).to_dict("records"):
-        who = _named(report, row["judge"])
-        matters = "matters most: without it" if who == row["judge"] else "matter most: without them"
-        texts.append(f"{who[0].upper()}{who[1:]} {matters}, {counted(row['moved'], 'model')} change rank.")
+        who, matters = row["judge"], "matters most: without it"
+        if who == FEW_JUDGES:
+            who, matters = f"T{_few_judges(report)[1:]}", "matter most: without them"
+        texts.append(f"{who} {matters}, {counted(row['moved'], 'model')} change rank.")
     unranked = judges[judges["why"] != ""].to_dict("records")
     return [*texts, *(f"{_named(report, row['judge'])}: {row['why']}." for row in unranked)]
 
