@@ -109,7 +109,8 @@ def read(reply: str, form: Form, finish_reason: str | None = None) -> Verdict:
         verdict = _of_json(answer)
         if verdict is not None or form.kind == "json" or not is_one_line:
             return verdict or UNCLEAR
-    if form.kind == "line" and is_one_line and (alone := _LETTER_ALONE.fullmatch(answer)):
+    # a letter that was cut off may be the heading of what comes next
+    if form.kind == "line" and is_one_line and not was_cut_off and (alone := _LETTER_ALONE.fullmatch(answer)):
         return Verdict(alone["side"].lower())
     pattern = _line_pattern(form.kind, form.nonce)
     matches = list(pattern.finditer(answer))
