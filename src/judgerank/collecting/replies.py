@@ -18,8 +18,12 @@ from typing import Literal
 Kind = Literal["line", "brackets", "label", "json", "ranking"]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LABEL = "verdict"  # what goes before the choice in the form of a label, with the nonce if there is one
-# why a reply ended before its model ended it, by the names of OpenAI, Anthropic, Gemini and Inspect
-CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens", "content_filter", "refusal", "safety")
+# why a reply ended before its model ended it, by the names of OpenAI, Anthropic, Gemini, Inspect, and of servers
+# whose model failed
+CUT_OFF = (
+    *("length", "max_tokens", "model_length", "max_output_tokens", "model_context_window_exceeded"),
+    *("content_filter", "refusal", "safety", "error", "network_error"),
+)
 FENCE = "```"
 
 _MARKS = r"[*_`]{0,3}"  # Markdown's emphasis
