@@ -80,6 +80,9 @@ def test_a_reply_that_was_cut_off_counts_only_if_its_last_line_is_whole(reason):
     assert read("b, 0.7", Form(), reason).choice == "unknown"
     assert read("b, 0.7\n", Form(), reason).choice == "b"
     assert read("[[B]]", Form("brackets"), reason).choice == "b"
+    for heading in ("**A**\n", "A\n", "```\nA\n```"):  # of what would have come next
+        assert read(heading, Form(), "stop").choice == "a"
+        assert read(heading, Form(), reason).choice == "unknown"
     assert read("b, 0.7", Form(), "stop").choice == "b"
 
 

@@ -223,6 +223,17 @@ def test_usage_that_is_no_number_of_tokens_leaves_the_answer(tmp_path, usage):
     assert {record["prompt_tokens"] for record in records} == {None}
 
 
+@pytest.mark.parametrize("reason", ["length", "error", "model_context_window_exceeded"])
+def test_a_reply_that_its_server_cut_off_is_no_vote(tmp_path, reason):
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": "a, 0.7"}}
+    with answering(lambda prompt: (chat(prompt, "", choices=[choice]), {}, 1)) as (_, url):
+        collected(tmp_path, url)
+    records = judgments(tmp_path)
+    assert {(record["judge_preferred_model"], record["finish_reason"]) for record in records} == {
+        ("unknown", reason)
+    }
+
+
 def test_a_time_to_wait_is_a_plain_number():
     waits = {
         "10": 10.0,

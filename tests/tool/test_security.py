@@ -120,6 +120,11 @@ def panels(folder: Path, _: pytest.MonkeyPatch) -> None:
         run("collect", source, "--panel", panel, "--dry-run", code=1)
         run("collect", source, "--judge", "judge: me, provider: person", "--prompt", panel, "--dry-run", code=1)
     assert not mark.exists()
+    files = [folder / "old.jsonl", folder / "new.jsonl"]
+    for path in files:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows(models=["m"])))
+    panel.write_text("judges: [{judge: j, model: m, base_url: 'http://elsewhere.example/v1', api_key_env: MINE}]")
+    assert "--allow-host" in run("gate", *files, "--panel", panel, code=3, MINE="sk-0123456789")
 
 
 def pages(folder: Path, _: pytest.MonkeyPatch) -> None:
@@ -209,6 +214,16 @@ def assistants(folder: Path, _: pytest.MonkeyPatch) -> None:
         failed = mcp.anyio.run(mcp.call, None, request).is_error
         assert failed == ((name, arguments) in refused), (name, arguments)
     assert contents(folder) == before
+    mine, out = folder / "mine", folder / "out"
+    mine.mkdir()
+    (mine / "index.html").write_text("mine")
+    for output, is_refused in ((mine, True), (out, False), (out, False)):
+        arguments = {"files": [source], "output": str(output)}
+        request = mcp.types.CallToolRequestParams(name="rank", arguments=arguments)
+        assert mcp.anyio.run(mcp.call, None, request).is_error == is_refused
+    assert {path: content for path, content in contents(folder).items() if path.parts[0] != "out"} == before | {
+        Path("mine/index.html"): b"mine"
+    }
 
 
 PROMISES: dict[str, Callable[[Path, pytest.MonkeyPatch], None]] = {

@@ -18,8 +18,12 @@ from typing import Literal
 Kind = Literal["line", "brackets", "label", "json", "ranking"]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LABEL = "verdict"  # what goes before the choice in the form of a label, with the nonce if there is one
-# why a reply ended before its model ended it, by the names of OpenAI, Anthropic, Gemini and Inspect
-CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens", "content_filter", "refusal", "safety")
+# why a reply ended before its model ended it, by the names of OpenAI, Anthropic, Gemini, Inspect, and of servers
+# whose model failed
+CUT_OFF = (
+    *("length", "max_tokens", "model_length", "max_output_tokens", "model_context_window_exceeded"),
+    *("content_filter", "refusal", "safety", "error", "network_error"),
+)
 FENCE = "```"
 
 _MARKS = r"[*_`]{0,3}"  # Markdown's emphasis
@@ -109,7 +113,8 @@ def read(reply: str, form: Form, finish_reason: str | None = None) -> Verdict:
         verdict = _of_json(answer)
         if verdict is not None or form.kind == "json" or not is_one_line:
             return verdict or UNCLEAR
-    if form.kind == "line" and is_one_line and (alone := _LETTER_ALONE.fullmatch(answer)):
+    # a letter that was cut off may be the heading of what comes next
+    if form.kind == "line" and is_one_line and not was_cut_off and (alone := _LETTER_ALONE.fullmatch(answer)):
         return Verdict(alone["side"].lower())
     pattern = _line_pattern(form.kind, form.nonce)
     matches = list(pattern.finditer(answer))

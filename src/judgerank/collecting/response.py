@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from judgerank.collecting.replies import CUT_OFF
+
 CHOICES = ("a", "b", "c")
 PARTS = ("text", "output_text")  # of a message, beside thoughts
 FILTERED = ("content_filter", "refusal")  # reasons for the end of a reply, by litellm's names
@@ -52,7 +54,7 @@ def reply_of(answer: Any) -> Reply:
     used = getattr(answer, "usage", None)
     prompt, completion = (_tokens(getattr(used, f"{part}_tokens", None)) for part in ("prompt", "completion"))
     untold = not prompt  # litellm puts zero for what it is not told, and no request has none
-    reason = _name(choice.finish_reason)
+    reason = _reason(choice)
     details = getattr(used, "prompt_tokens_details", None)
     return Reply(
         without_surrogates(text or ""),
@@ -65,6 +67,14 @@ def reply_of(answer: Any) -> Reply:
         min(_tokens(getattr(details, "cached_tokens", None)) or 0, prompt or 0),
         min(_tokens(getattr(used, "cache_creation_input_tokens", None)) or 0, prompt or 0),
     )
+
+
+def _reason(choice: Any) -> str | None:
+    """Why the reply ended; litellm calls some ends a stop that cut it off, and all that it does not know."""
+    fields = getattr(choice, "provider_specific_fields", None)
+    told = _name(fields.get("native_finish_reason")) if isinstance(fields, dict) else None
+    is_cut = told is not None and told.lower() in CUT_OFF
+    return told if is_cut and choice.finish_reason == "stop" else _name(choice.finish_reason)
 
 
 def text_of(content: Any) -> str | None:
