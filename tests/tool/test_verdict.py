@@ -534,3 +534,20 @@ def test_near_copies_are_named_by_every_command_and_the_number_of_judges_is_one(
     findings = list(examine(path))
     assert [text for topic, text in findings if topic == "near copies"] == named
     assert any(f"{number:.1f}" in text for topic, text in findings if topic.startswith("effective "))
+
+
+def test_a_first_group_without_intervals_is_claimed_of_nothing():
+    """The second group has them, so there are tests of pairs, but not of the two that the verdict is on."""
+    answers = zip("abababbaaabbababbabaababbaaaab", "abbabaabaaaabbabbbaaaaabbaaabb", strict=True)
+    rows = [
+        (*pair, answer, f"q{number % 5}")
+        for number, both in enumerate(answers)
+        for pair, answer in zip((("m0", "m1"), ("m2", "m3")), both, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["model_a", "model_b", "winner", "question"])
+    ranking = rank(frame, model="position_aware")
+    board = ranking.leaderboard
+    of_first = board["model"].isin(["m0", "m1"])
+    assert board["rank_low"].notna().tolist() == (~of_first).tolist()
+    assert "may be chance" in verdict(ranking).lead
+    assert verdict(ranking).lead in ranking.to_html()

@@ -5,8 +5,6 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
-from functools import partial
-
 from judgerank.cli.options import (
     RECUSE,
     FactsOption,
@@ -31,11 +29,9 @@ def doctor(
 
     The exit code is 0 if they can be ranked, and 1 if not.
     """
-    from judgerank.cli.gate import on_gate
     from judgerank.ranking.diagnosis import RUN_NEXT, examine
 
-    gate = partial(on_gate, files=files)
-    lines = examine(files, **read, own_maker=own_maker.value, facts=models, on_gate=gate)
+    lines = examine(files, **read, own_maker=own_maker.value, facts=models)
     findings = []
     while True:
         try:

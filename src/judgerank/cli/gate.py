@@ -47,10 +47,6 @@ if TYPE_CHECKING:
 Mode = StrEnum("Mode", {mode: mode for mode in MODES})  # type: ignore[misc]  # members are known when it runs
 Missing = StrEnum("Missing", {way: way for way in MISSING})  # type: ignore[misc]  # likewise
 Scale = StrEnum("Scale", {scale: scale for scale in SCALES})  # type: ignore[misc]  # likewise
-PAIRS = (  # of names, or names of files, that say which variant is in use, and which may replace it
-    *(("without", "with"), ("without_skill", "with_skill"), ("old_skill", "new_skill")),
-    *(("old", "new"), ("before", "after"), ("baseline", "candidate")),
-)
 SKIPPED = "skipped"
 
 
@@ -326,12 +322,14 @@ def gate(
             skip_without_keys(panel, json)
         result = asked_now(files, panel, by_rounds, rule, own, {**request_settings, "names": pair})
     else:
+        from judgerank.ranking.two_variants import variants_of
+
         pairs = pairs_of(answers)
         judgments_by_criterion = read_by_criterion(files, criteria, read, rule, pairs)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
         if len(by_default) == len(named):
-            pair = default_pair(models_in(judgments_by_criterion), files) or pair
+            pair = variants_of(models_in(judgments_by_criterion), files) or pair
             by_default = dict(zip(named, pair, strict=True))
         require_defaults(judgments_by_criterion, by_default)
         result = decided_on(judgments_by_criterion, pair, rule, own, question_cost, pairs)
@@ -409,35 +407,6 @@ def read_by_criterion(
     sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
     keep = columns_beyond(rule, pairs)
     return {name: read_judgments(source, keep=keep, **read) for name, source in sources.items()}
-
-
-def default_pair(models: Sequence[str], files: Sequence[Path]) -> tuple[str, str] | None:
-    """Baseline and candidate where nobody names them: runs without and with a change, or two files of scores.
-
-    None where the models' names do not say which is which. Prompts may have names of files, such as ``old.txt``.
-    """
-    from judgerank.reading.file_formats import bare_name
-    from judgerank.reading.files import paths_of
-
-    name_by_stem = {Path(name).stem: name for name in models}
-    for baseline, candidate in PAIRS:
-        if len(models) == 2 and {baseline, candidate} == set(name_by_stem):
-            return name_by_stem[baseline], name_by_stem[candidate]
-    by_file = tuple(bare_name(path) for path in paths_of(files))
-    return (by_file[0], by_file[1]) if len(by_file) == 2 and sorted(models) == sorted(by_file) else None
-
-
-def on_gate(judgments: Judgments, command: str, files: Sequence[Path]) -> str:
-    """Which command decides between exactly two models; which is in use is said as the gate itself takes it.
-
-    Empty where there are more models, or questions are unknown.
-    """
-    from judgerank.ranking.verdict import on_two_variants
-
-    hint = on_two_variants(judgments, command)
-    pair = default_pair(judgments.comparisons.models, files) if hint else None
-    question = "" if pair is None else f"May {pair[1]} replace {pair[0]}? "
-    return hint if hint.startswith(question) else f"{question}{command}"
 
 
 def models_in(read: Mapping[str, Judgments]) -> list[str]:

@@ -305,20 +305,11 @@ class Written:
             [_basis(self.ranking, summary), *reading_lines(self.ranking)],
             cautions(self.ranking, summary),
             self.ranking.remarks[len(self.ranking.judgments.remarks) :],
-            [text for text in (summary.next, summary.gate and self._on_gate()) if text],
+            [text for text in (summary.next, summary.gate) if text],
             rows - MOST_ROWS,
             ", or the page",
         ).print(verbose)
         self._print_files()
-
-    def _on_gate(self) -> str:
-        """Which command decides between two models."""
-        from judgerank.cli.gate import on_gate
-        from judgerank.reading.files import run_again
-
-        judgments = self.ranking.judgments
-        files = [Path(name) for name in judgments.source.get("given", [])]
-        return on_gate(judgments, run_again("gate", judgments), files)
 
     def _print_files(self) -> None:
         """Where everything is."""

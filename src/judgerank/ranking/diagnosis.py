@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -61,7 +61,6 @@ def examine(
     own_maker: str = RECUSE,
     makers: Mapping[str, str] | None = None,
     facts: str | Path | None = None,
-    on_gate: Callable[[Judgments, str], str] = on_two_variants,
     **filters: Unpack[Filters],
 ) -> Generator[tuple[str, str], None, Judgments]:
     """Look at files, one thing after the other, up to the first that keeps them from being ranked.
@@ -75,8 +74,6 @@ def examine(
         As of `judgerank.rank`.
     facts : path, optional
         Where makers are, too (`page_options.read_facts`).
-    on_gate : callable
-        What is said of the command that decides between two models.
     filters
         ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
@@ -126,7 +123,7 @@ def examine(
     command = _command(files, form, columns, winner_values, baseline, options)
     yield from on_panel_size(recusal.counted)
     gate = ["judgerank", "gate", *command[2:], *more]
-    if baseline is None and (hint := on_gate(judgments, shlex.join(gate))):
+    if baseline is None and (hint := on_two_variants(judgments, shlex.join(gate), paths)):
         yield "gate", hint
     yield from on_ranking(recusal.counted, shlex.join([*command, *more]))
     return judgments

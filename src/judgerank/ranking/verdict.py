@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -41,6 +42,7 @@ from judgerank.ranking.studies.next_comparisons import (
 )
 from judgerank.ranking.studies.one_sided_votes import one_sided_judges
 from judgerank.ranking.studies.whose_opinion import FAVOURITES, SAID
+from judgerank.ranking.two_variants import variants_of
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
@@ -219,7 +221,11 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         [*([order.sentence()] if order else []), *policy.warnings, *warnings_of(ranking, judges)],
         where,
         " ".join(filter(None, [policy.caution, of_circle])),
-        on_two_variants(ranking.judgments, run_again("gate", ranking.judgments, passed_on=passed_on)),
+        on_two_variants(
+            ranking.judgments,
+            run_again("gate", ranking.judgments, passed_on=passed_on),
+            ranking.judgments.source.get("given", ()),
+        ),
     )
 
 
@@ -254,7 +260,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     where = "" if len(ranking.fits) == 1 else "In the first group, "
     text = f"{where}{_preferred(ranking, best, second)}"
     claims = claims_of(board, pairs)
-    if claims is None:
+    if claims is None or pd.isna(best["rank_low"]):  # other groups may have intervals
         return f"{text}. This fit has no confidence intervals, so the difference may be chance."
     is_separated = claims.separates(best["model"], second["model"])
     how = "a significant difference" if is_separated else "no significant difference"
@@ -439,11 +445,11 @@ def reading_lines(ranking: Record) -> list[str]:
     return [*read, *how, *ranking.recusal.on_left_out()]
 
 
-def on_two_variants(judgments: Judgments, command: str) -> str:
+def on_two_variants(judgments: Judgments, command: str, files: Sequence[str | Path] = ()) -> str:
     """Which command decides between exactly two models; empty where there are more, or questions are unknown."""
     models = judgments.comparisons.models
     if len(models) != 2 or "question_id" not in judgments.frame:
         return ""
-    baseline, candidate = sorted(models, key=lambda name: name == "new")
+    baseline, candidate = variants_of(models, files) or sorted(models, key=lambda name: name == "new")
     options = shlex.join(["--baseline", baseline, "--candidate", candidate])
     return f"May {candidate} replace {baseline}? {command} {options}"
