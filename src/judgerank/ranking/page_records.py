@@ -54,7 +54,7 @@ def evidence(
     judge = pd.Index(judges).get_indexer(pd.Index(c.judges))[c.judge]
     has_judge = is_ranked & (judge >= 0) & (len(judges) > 1)
     return {
-        "by_judge": _by_judge(*(values[has_judge] for values in (i, j, judge, c.decided, c.share_won))),
+        "by_judge": _by_judge(*(values[has_judge] for values in (i, j, judge, c.decided, c.share_won))),  # type: ignore[arg-type]
         "pairs": _pairs(i[is_ranked], j[is_ranked], c.decided[is_ranked], c.share_won[is_ranked], len(models)),
         "records": records,
         "all": len(judgments.frame),
@@ -137,7 +137,7 @@ def _by_judge(
     table = rows.groupby([*ends], as_index=False).sum().query("count > 0")
     table = table.iloc[np.sort(np.argsort(-table["count"].to_numpy(), kind="stable")[:MOST_BY_JUDGE])]
     won = (table["won"] / table["count"]).round(4)
-    return table.assign(won=won, count=table["count"].round().astype(int)).to_dict("list")
+    return table.assign(won=won, count=table["count"].round().astype(int)).to_dict("list")  # type: ignore[return-value]
 
 
 def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[str, list[Any]]:
