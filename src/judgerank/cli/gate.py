@@ -323,13 +323,14 @@ def gate(
         result = asked_now(files, panel, by_rounds, rule, own, {**request_settings, "names": pair})
     else:
         from judgerank.ranking.two_variants import variants_of
+        from judgerank.reading.files import paths_of
 
         pairs = pairs_of(answers)
         judgments_by_criterion = read_by_criterion(files, criteria, read, rule, pairs)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
         if len(by_default) == len(named):
-            pair = variants_of(models_in(judgments_by_criterion), files) or pair
+            pair = variants_of(models_in(judgments_by_criterion), paths_of(files)) or pair
             by_default = dict(zip(named, pair, strict=True))
         require_defaults(judgments_by_criterion, by_default)
         result = decided_on(judgments_by_criterion, pair, rule, own, question_cost, pairs)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from judgerank.reading.file_formats import bare_name
-from judgerank.reading.files import paths_of
 
 VARIANTS = (  # of names, or names of files, that say which variant is in use, and which may replace it
     *(("without", "with"), ("without_skill", "with_skill"), ("old_skill", "new_skill")),
@@ -23,5 +22,5 @@ def variants_of(models: Sequence[str], files: Sequence[str | Path]) -> tuple[str
     for baseline, candidate in VARIANTS:
         if len(models) == 2 and {baseline, candidate} == set(name_by_stem):
             return name_by_stem[baseline], name_by_stem[candidate]
-    by_file = tuple(bare_name(path) for path in paths_of(files))
+    by_file = tuple(bare_name(Path(file)) for file in files)
     return (by_file[0], by_file[1]) if len(by_file) == 2 and sorted(models) == sorted(by_file) else None
