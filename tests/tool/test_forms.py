@@ -245,7 +245,7 @@ def test_a_missing_package_is_one_sentence(package, name, extra, tmp_path, monke
     hidden.mkdir()
     (hidden / f"{package}.py").write_text("raise ImportError")
     monkeypatch.setenv("PYTHONPATH", str(hidden))
-    with pytest.raises(ConfigError, match=rf"takes {re.escape(needed(extra))}"):
+    with pytest.raises(ConfigError, match=rf"requires {re.escape(needed(extra))}"):
         read(tmp_path / name)
 
 

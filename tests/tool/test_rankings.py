@@ -347,7 +347,7 @@ def test_the_commands_take_rankings(tmp_path):
     assert shipped.returncode == 0 and "Ship" in shipped.stdout
     planned = judgerank("plan", file, "--want", "score_width=0.5")
     assert planned.returncode == 0 and "one ranking" in " ".join(planned.stdout.split())
-    told = judgerank("people", file, "--human", "z")
+    told = judgerank("people", file, "--human", "z", "--verbose")
     assert told.returncode == 0 and re.search(r"\branking is taken\b", " ".join(told.stdout.split()))
 
 
