@@ -239,7 +239,7 @@ def _ranks(line: Mapping[Hashable, Any]) -> str:
 
 
 def _groups(board: pd.DataFrame, rows: list[Row]) -> tuple[list[Group], list[Group]]:
-    """Groups shown at once, of `SHOWN` models, and behind the fold: those who share the lead, and the rest."""
+    """Groups shown at once, of `SHOWN` models, and behind the fold: those that may be the best, and the rest."""
     leads = board["rank_low"].eq(1).fillna(False).to_numpy(bool)
     n_leads = int(np.argmin(np.r_[leads, False]))
     head = ""

@@ -131,7 +131,16 @@ def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: 
 def _by_judge(
     i: IntArray, j: IntArray, judge: IntArray, count: FloatArray, outcome: FloatArray
 ) -> dict[str, list[float]]:
-    """Comparisons of every judge and pair, and the share that the first of the pair won."""
+    """Comparisons of every judge and pair, and the share that the first of the pair won, a tie counting half.
+
+    Parameters
+    ----------
+    i, j : int arrays, shape (M,)
+        Numbers of the models of each cell, by rank.
+    judge : int array, shape (M,)
+    count, outcome : float arrays, shape (M,)
+        Comparisons of the cell, and the share of them that model `i` won.
+    """
     ends = {"first": np.minimum(i, j), "second": np.maximum(i, j), "judge": judge}
     rows = pd.DataFrame({**ends, "count": count, "won": count * np.where(i < j, outcome, 1 - outcome)})
     table = rows.groupby([*ends], as_index=False).sum().query("count > 0")

@@ -1,4 +1,7 @@
-"""Two variants of a system: which is in use, and which may replace it."""
+"""Two variants of a system: which is in use, and which may replace it.
+
+Apart from the verdict, so that the gate does not load what a ranking needs.
+"""
 
 from __future__ import annotations
 
