@@ -60,7 +60,10 @@ def card(ranking: Record, path: Path) -> bytes:
 def sentence(ranking: Record) -> str:
     """The verdict as text to paste."""
     summary, c = verdict(ranking), ranking.judgments.comparisons
-    facts = f"{c.n_comparisons:,.0f} judgments by {counted(len(c.judges), 'judge')}, ranked with judgerank."
+    basis = f"{c.n_comparisons:,.0f} judgments by {counted(len(c.judges), 'judge')}"
+    if ranking.fit.errors.sizes is not None:
+        basis = ", ".join(f"{number} {what}" for number, what in summary.facts)
+    facts = f"{basis}, ranked with judgerank."
     return " ".join(filter(None, [f"{summary.headline}.", summary.lead, summary.caution, facts]))
 
 
