@@ -22,12 +22,12 @@ from judgerank.gating.verdict_text import sentence
 from judgerank.model.kinds.family import relations
 from judgerank.ranking import choices
 from judgerank.ranking.card import sentence as card_sentence
-from judgerank.ranking.judge_policy import STAYS
+from judgerank.ranking.judge_policy import STAYS, Kind
 from judgerank.ranking.recusal import OTHER_MAKER, UNTESTED, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import NOBODY
 from judgerank.ranking.trust_report import trust_report
-from judgerank.ranking.verdict import Kind, verdict
+from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import read_judgments
 from judgerank.reading.selection import Filters
 from tests.tool.command import judgerank as command

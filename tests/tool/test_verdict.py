@@ -27,13 +27,13 @@ from judgerank.order.scale import best_known_scores, scale_of
 from judgerank.ranking.components import first_links
 from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.first_screen import REASONS, judges_of
-from judgerank.ranking.judge_policy import STAYS
+from judgerank.ranking.judge_policy import STAYS, Kind
 from judgerank.ranking.studies import by_judge, panel
 from judgerank.ranking.studies import next_comparisons as advice
 from judgerank.ranking.studies.estimation import HARMLESS
 from judgerank.ranking.studies.next_comparisons import CHANCE, next_comparisons, variance_after
 from judgerank.ranking.trust_report import trust_report
-from judgerank.ranking.verdict import CHOOSE, OTHER_ORDER, Kind, leaders, verdict
+from judgerank.ranking.verdict import CHOOSE, OTHER_ORDER, leaders, verdict
 from judgerank.ranking.views import views
 from judgerank.trust.refits import Units
 from judgerank.trust.removal import _not_enough

@@ -8,9 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -30,7 +28,7 @@ from judgerank.ranking import score_boards
 from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest
-from judgerank.ranking.judge_policy import Policy, policy_of, unread, warnings_of
+from judgerank.ranking.judge_policy import Kind, Policy, RankingWarning, policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.judge_notes import NAME as EFFECTIVE
@@ -152,36 +150,6 @@ PAIR_BY_PAIR = "Choose between these models pair by pair: more comparisons do no
 CHOOSE = "Choose the model by category. "  # before what decides between models in general
 LEVEL_SCORES = 1e-9  # difference of two scores that is rounding
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
-
-
-class Kind(StrEnum):
-    """What a warning is about, the most important first: the terminal shows one warning."""
-
-    LEADER = "leader"  # who leads without some judges
-    POSITIONS = "positions"  # models shown in one order
-    MAKERS = "makers"  # models that judges of other makers did not compare
-    JUDGES = "judges"  # judges with a problem
-    RANKING = "ranking"  # the fit, its intervals and the records
-    UNKNOWN = "unknown"  # judges of whom too little is known
-
-
-class RankingWarning(str):
-    """A sentence to know before trusting a ranking.
-
-    Attributes
-    ----------
-    kind : Kind
-        What it is about.
-    """
-
-    __slots__ = ("kind",)
-    kind: Kind
-
-    def __new__(cls, text: str, kind: Kind = Kind.RANKING) -> Self:
-        """A warning with its kind."""
-        warning = super().__new__(cls, text)
-        warning.kind = kind
-        return warning
 
 
 @dataclass(frozen=True)
@@ -319,22 +287,9 @@ def _warnings(
     """All warnings with their kinds."""
     return [
         *([RankingWarning(order.sentence(), Kind.POSITIONS)] if order else []),
-        *map(RankingWarning, policy.warnings, _kinds(ranking, judges, policy)),
-        *map(RankingWarning, warnings_of(ranking, judges)),
+        *policy.warnings,
+        *warnings_of(ranking, judges),
     ]
-
-
-def _kinds(ranking: Record, judges: pd.DataFrame, policy: Policy) -> list[Kind]:
-    """Kinds of a policy's warnings: on makers, then on judges, then on who leads without some of them.
-
-    The last are there only where the headline has no condition.
-    """
-    assessed = judges[judges["judge"] != FEW_JUDGES]
-    on_judges = [Kind.UNKNOWN] if assessed["verdict"].eq(panel.UNSURE).any() else []
-    on_judges += [Kind.JUDGES] if panel.flagged(assessed) else []
-    others = len(policy.warnings) - len(on_judges)
-    on_makers = others if policy.condition else len(ranking.recusal.dependence())
-    return [*[Kind.MAKERS] * on_makers, *on_judges, *[Kind.LEADER] * (others - on_makers)]
 
 
 def _favourites(ranking: Record) -> list[Favours]:
