@@ -146,6 +146,7 @@ def anchored(
         say(f"the items: {items.path}")
 
 
+WARNING = "Warning: "
 SHOWN = ["rank", "model", "score", "low", "high", "votes"]  # columns of the scores on one screen
 
 
@@ -216,14 +217,14 @@ def _warnings(report: PeopleReport) -> list[str]:
 
     warnings = []
     if report.is_reversed:
-        warnings.append("people order the models the other way round than the panel. Are labels swapped?")
+        warnings.append("People order the models the other way round than the panel. Are labels swapped?")
     elif report.disagree:
-        warnings.append(f"the panel's own ranking is not what {report.whose} would say. Use the scores above.")
+        warnings.append(f"The panel's own ranking is not what {report.whose} would say. Use the scores above.")
     if report.persons < FEW:
         warnings.append(
-            f"scores and intervals are of {report.whose} only. To speak of people at large, ask {FEW} or more."
+            f"Scores and intervals are of {report.whose} only. To speak of people at large, ask {FEW} or more."
         )
-    return [f"Warning: {warning}" for warning in warnings]
+    return [f"{WARNING}{warning}" for warning in warnings]
 
 
 def _advice(report: PeopleReport, path: Path | None) -> str:
@@ -290,7 +291,10 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
     from judgerank.people.anchor import next_pairs
     from judgerank.writing.spreadsheets import records
 
+    screen = screen_of(report, path)
     return {
+        "headline": screen.headline,
+        "lead": screen.evidence,
         "score": "toward_panel" if report.people is report.toward_panel else "helped",
         "level": report.level,
         "people": report.persons,
@@ -300,6 +304,8 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
         "degrees_of_freedom": report.degrees_of_freedom,
         "p_value": number(report.p_value),
         "log_loss": {name: number(value) for name, value in report.losses.items()},
+        "warnings": [warning.removeprefix(WARNING) for warning in screen.warnings],
+        "next": " ".join(screen.next),
         "notes": report.remarks,
         "scores": records(report.table),
         "agreement": records(report.agreement),
