@@ -273,9 +273,11 @@ def place_on_human_board(
 
 
 def _placement_report(scale: HumanScale) -> dict[str, object]:
+    from judgerank.people.human_scale import scale_text
     from judgerank.writing.spreadsheets import records
 
     return {
+        "headline": next(scale_text(scale)),
         "level": scale.level,
         "informative": scale.informative,
         "p_value": number(scale.p_value),

@@ -31,7 +31,7 @@ from judgerank.cli.options import (
     reads_files,
     shared_help,
 )
-from judgerank.cli.terminal import Progress, say, say_json
+from judgerank.cli.terminal import Progress, say, say_json, say_wrapped
 from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
 from judgerank.data.listing import counted, listed
@@ -378,8 +378,7 @@ def print_tasks(
         }
         say_json("plan", document)
         return
-    for note in notes:
-        say(note)
+    say_wrapped(notes)
     _show(table.drop(columns=["goal", "wanted"]).astype({"tasks": object, "more": object}).fillna("--"))
 
 
@@ -488,9 +487,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     if FEW_JUDGES in panel.judges:
         who += f" (all judges with fewer than {FEW_ANSWERS} answers count as one)"
     pair = f" pair_power is for {first} against {second}." if of_pair else ""
-    say(f"{assumed}: {who}.{pair}")
-    for note in notes:
-        say(note)
+    say_wrapped([f"{assumed}: {who}.{pair}", *notes])
     unused = {"more": not basis.collected, "judges": basis.with_tastes is None}
     _show(table.drop(columns=[name for name, is_unused in unused.items() if is_unused]))
     if smaller is not None:
