@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -379,7 +380,7 @@ def print_tasks(
         say_json("plan", document)
         return
     say_wrapped(notes)
-    _show(table.drop(columns=["goal", "wanted"]).astype({"tasks": object, "more": object}).fillna("--"))
+    _show(table.drop(columns=["goal", "wanted"]))
 
 
 def require_no_file(read: Mapping[str, Any], facts: Path | None) -> None:
@@ -514,4 +515,12 @@ def goals_of(pairs: Iterable[str] | None) -> Mapping[str, float]:
 
 
 def _show(table: pd.DataFrame) -> None:
-    say(table.to_string(index=False, float_format="{:.3g}".format))
+    """Print a table of texts, which pandas sets closer together than numbers: it fits 80 characters."""
+    say(table.astype(object).map(_cell).to_string(index=False))
+
+
+def _cell(value: Any) -> str:
+    """A number to three digits, a large one whole, and no number as two dashes."""
+    if isinstance(value, float) and isfinite(value):
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return "--" if str(value) in ("<NA>", "nan") else str(value)
