@@ -127,6 +127,9 @@ def test_a_marked_file_gives_scores_a_test_and_items_to_ask(votes, tmp_path):
     done = judgerank("people", votes, "--column", "human=by_person", "--next", tmp_path / "ask.csv", anew=True)
     assert done.returncode == 0, done.stderr
     full = judgerank("people", votes, "--column", "human=by_person", "--verbose").stdout
+    assert (
+        full.splitlines()[:2] == judgerank("people", votes, "--column", "human=by_person").stdout.splitlines()[:2]
+    )
     assert re.search(r"\bpeople\b.* 300 .*", full) and re.search(r"WARNING\b.*\bas_judge\b", full)
     asked = pd.read_csv(tmp_path / "ask.csv")
     assert len(asked) == 700 and set(asked) == {"first", "second", "question", "panel", "worth"}

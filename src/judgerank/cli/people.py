@@ -138,10 +138,12 @@ def anchored(
         record = {"own_maker": own_maker, "filter": judgments.requests}
         say_json("people", {**_document(report, items.path), **record})
         return
+    screen = screen_of(report, items.path)
     if verbose:
-        say(str(report))
+        screen.print_lead()
+        say(f"\n{report}")
     else:
-        screen_of(report, items.path).print()
+        screen.print()
     if items.path is not None:
         say(f"the items: {items.path}")
 
