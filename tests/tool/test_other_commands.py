@@ -157,7 +157,7 @@ def test_people_prints_one_screen_that_claims_no_more_than_its_intervals(votes):
     document = json.loads(judgerank("people", votes, "--column", "human=by_person", "--json").stdout)
     printed = " ".join(done.stdout.split())
     assert lines[0] == f"{document['headline']}." and document["next"] in printed
-    assert document["lead"] in printed and f"Warning: {document['warnings'][0]}" in printed
+    assert document["evidence"] in printed and f"Warning: {document['warnings'][0]}" in printed
     rows = [line.split()[:3] for line in lines if re.match(r" +\d+ +\S+ +-?\d", line)]
     assert rows == [[str(r), m, f"{s:.3f}"] for r, m, s in report.table[["rank", "model", "score"]].to_numpy()]
     assert report.disagree and any(line.startswith("Warning: The panel") for line in lines)

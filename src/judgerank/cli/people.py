@@ -298,7 +298,7 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
     screen = screen_of(report, path)
     return {
         "headline": screen.headline,
-        "lead": screen.evidence,
+        "evidence": screen.evidence,
         "score": "toward_panel" if report.people is report.toward_panel else "helped",
         "level": report.level,
         "people": report.persons,
