@@ -365,7 +365,7 @@ class Written:
 def _basis(ranking: Ranking, summary: Verdict) -> str:
     """How much of what the leaderboard rests on, and for which judges or tasks its intervals hold."""
     facts = ", ".join(f"{number} {what}" for number, what in summary.facts)
-    only = "this judge only" if len(ranking.fit.comparisons.judges) == 1 else "these judges only"
+    only = "this judge only" if ranking.judgments.n_judges == 1 else "these judges only"
     whose = "judges like these" if ranking.whose == WHOSE[0] else only
     whose = "tasks like these" if ranking.fit.errors.sizes is not None else whose
     intervals = f"{ranking.settings.level:.0%} intervals for {whose}."
