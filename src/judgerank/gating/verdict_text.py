@@ -341,7 +341,7 @@ def _gaps(result: Result) -> tuple[str, str] | None:
         int(np.isfinite(criterion.judged.preference).sum()) for criterion in result.criteria
     )
     if missing > n_requests / 2 and not silent and not unread and not where_silent(result):
-        return "missing", "most judges answered few of the questions; those they did not count for neither side"
+        return "missing", "most judges answered few of the questions; questions they skipped count for neither side"
     why = ["one per judge and question", *([f"{unread:,} unreadable"] if unread else [])]
     why += [f"none from {listed(silent)}"] if silent else []
     message = f"{missing:,} of {n_requests:,} expected answers ({'; '.join(why)}). They count for neither side"
@@ -507,7 +507,7 @@ def verdict_line(result: Result) -> str:
     elif result.verdict == SHIP and result.rule.mode == TWO_SIDED:
         how = ": better"
     if result.verdict != BLOCK and worst is not None and is_hidden(result, worst):
-        how += f", but it is worse on {shown(worst.name)}"
+        how += f", but it is significantly worse on {shown(worst.name)}"
     return f"{result.verdict.capitalize()}. {preference_rate(result)}{how}."
 
 
