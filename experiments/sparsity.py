@@ -29,7 +29,7 @@ from replication.outputs import section_command
 from replication.replicate import Study
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
 from replication.resampling import FullData, Thinned, full_data_of, study_of, thinned
-from replication.sparse_designs import design_cells, designs, graphs_of, printed_rows, rows_of, sparse_table
+from replication.sparse_designs import design_cells, designs, graphs_of, printed_rows, rows_of, sparse_tables
 from replication.tables import Replications, Table, as_stored
 
 log = logging.getLogger("replication")
@@ -97,7 +97,9 @@ def search(
     if not cells:
         return {}, pd.DataFrame()
     repeats, folder = dict.fromkeys(cells, cfg.design_tables), Path(ROOT, cfg.cache)
-    study = Study("sparsity-designs", sparse_table, cells, repeats, cfg.seed, folder, cfg.design_tables, full_data)
+    study = Study(
+        "sparsity-designs", sparse_tables, cells, repeats, cfg.seed, folder, cfg.design_tables, full_data, True
+    )
     study.run(cfg.parallel)
     tried = designs(study, printed)
     log.info("designs, likeliest first:\n%s", tried.head(8).to_string(index=False, float_format="%.3g"))

@@ -7,7 +7,7 @@ rows, fitted by the paper's Algorithm A.1. Tables of a design say where one more
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -91,19 +91,16 @@ def design_cells(
     ]
 
 
-def sparse_table(design: Design, rng: np.random.Generator, full_data: FullData) -> Tables:
-    """One table like the printed one: its rows' graphs, each fitted by Algorithm A.1 and read at every stop."""
+def sparse_tables(design: Design, rngs: Sequence[np.random.Generator], full_data: FullData) -> list[Tables]:
+    """Tables like the printed one: their rows' graphs, all fitted by Algorithm A.1 at once, read at every stop."""
     models, reference = list(full_data.comparisons.models), full_data.references["judge_aware"]
-    parts = [sparse_part(graph, rng, full_data).aggregate() for graph in design.graphs]
-    return Tables(
-        {
-            stop: [
-                correlations(pd.Series(scores, models), reference)
-                for scores in parameters.scores.reshape(len(parts), -1)
-            ]
-            for stop, parameters in read_at(design.stops, parts)
-        }
-    )
+    parts = [sparse_part(graph, rng, full_data).aggregate() for rng in rngs for graph in design.graphs]
+    tables = [Tables({}) for _ in rngs]
+    for stop, parameters in read_at(design.stops, parts):
+        by_table = parameters.scores.reshape(len(rngs), len(design.graphs), len(models))
+        for table, rows in zip(tables, by_table, strict=True):
+            table.rows_by_stop[stop] = [correlations(pd.Series(scores, models), reference) for scores in rows]
+    return tables
 
 
 def drawn_tables(study: Study, cell: str, stop: int) -> np.ndarray:

@@ -506,8 +506,11 @@ def test_rank_says_whom_a_judge_favours_and_does_not_count_these_votes():
     assert (row["judge"], row["model"], row["left_out"]) == ("j0", "m0", len(votes))
     assert ranking.fit.comparisons.n_comparisons == len(frame) - len(votes)
     assert row["share_won"] > row["share_expected"] + 0.1
-    for text in (verdict(ranking).lead, verdict(panel).lead):
-        assert "j0 favours m0" in text
+    for one, left_out in ((verdict(ranking), len(votes)), (verdict(panel), 0)):
+        (favours,) = one.favourites
+        assert (favours.judge, favours.model, favours.left_out) == ("j0", "m0", left_out)
+        assert favours.log_odds > 1 and "j0 favours m0" in one.lead
+        assert one.on_favourites[0] in one.caveats()
     assert panel.tables["favourites"]["left_out"].eq(0).all()
     assert panel.fit.comparisons.n_comparisons == len(frame)
     report = trust_report(read_judgments(frame, copies="keep"))

@@ -46,7 +46,7 @@ from replication.sparse_designs import (
     joint_p,
     printed_rows,
     rows_of,
-    sparse_table,
+    sparse_tables,
 )
 from replication.statistics import LEAST_ORDERED, one_more_by_order
 from replication.stopping import (
@@ -218,11 +218,13 @@ def test_sets_side_by_side_take_the_paths_they_take_alone():
         assert together.judges.reshape(2, -1)[place] == pytest.approx(alone.judges[0], abs=1e-9)
 
 
-def test_a_table_has_the_correlations_of_its_own_graphs(whole):
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_table_has_the_correlations_of_its_own_graphs(whole, number):
     design = Design("subset", "weights", 60, stops=(100, 40), n_edges=(5, 10))
-    tables = sparse_table(design, generator(3, "table"), whole).rows_by_stop
+    by_table = sparse_tables(design, [generator(3, "table", name) for name in range(2)], whole)
+    tables = by_table[number].rows_by_stop
     assert {stop: len(rows) for stop, rows in tables.items()} == {40: 2, 100: 2}
-    rng = generator(3, "table")
+    rng = generator(3, "table", number)
     parts = [sparse_part(Graph("subset", n_edges, n_comparisons=60), rng, whole) for n_edges in (5, 10)]
     for place, part in enumerate(parts):
         for stop in design.stops:
@@ -235,7 +237,7 @@ def test_a_table_has_the_correlations_of_its_own_graphs(whole):
 def test_every_graph_behind_the_tables_is_in_a_row(whole, tmp_path):
     printed = pd.DataFrame({"trees": [1, 2], "n_edges": [5, 10], "edge_fraction": [1 / 3, 2 / 3]})
     design = Design("subset", "weights", 60, stops=(40, 100), n_edges=(5, 10))
-    study = Study("graphs", sparse_table, {"one": design}, {"one": 3}, 1, tmp_path, shared=whole)
+    study = Study("graphs", sparse_tables, {"one": design}, {"one": 3}, 1, tmp_path, shared=whole, by_block=True)
     study.run(Parallel("sequential", 1))
     graphs = graphs_of(study, printed)
     assert len(graphs) == 3 * 2 * 2  # tables, stops, rows
@@ -282,7 +284,7 @@ def test_the_likeliest_design_comes_first_and_its_rows_say_who_is_within(whole, 
     printed = pd.DataFrame({"trees": [1, 2], "n_edges": [5, 10], "edge_fraction": [0.3, 0.7]})
     printed = printed.assign(pearson=[0.5, 0.8], spearman=[0.4, 0.7])
     cells = {cell.name: cell for cell in design_cells(["subset"], ["weights"], [60, 600], [10], (5, 10))}
-    study = Study("d", sparse_table, cells, dict.fromkeys(cells, LEAST_ORDERED), 1, tmp_path, shared=whole)
+    study = Study("d", sparse_tables, cells, dict.fromkeys(cells, LEAST_ORDERED), 1, tmp_path, shared=whole)
     rng = np.random.default_rng(0)
     centre = {"subset-weights-60": 0.0, "subset-weights-600": 0.3}
 

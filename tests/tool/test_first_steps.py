@@ -386,7 +386,7 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert told["questions"][0].startswith("no column")
     assert told["order"][0].startswith("Fitted with position bias (position_aware")
     assert len(told["connected"]) == 1 and "any two" in told["connected"][0]
-    assert "found with --model position_aware (" in told["maximum"][0]
+    assert told["exact fit"][0].startswith("exists (--model position_aware)")
     command = shlex.split(told["run next"][0])
     assert command == ["judgerank", "rank", "it's mine.txt", "--format", "jsonl"]
     again = judgerank(*command[1:], cwd=tmp_path)
@@ -403,13 +403,13 @@ def test_a_doctor_examines_the_votes_that_rank_counts(tmp_path):
     ranking = rank(path)
     assert ranking.recusal.n_left_out == 60
     assert told["own maker"] == ranking.recusal.sentences()
-    assert told["order"][0] in ranking.remarks and ranking.fit.model.name in told["maximum"][0].split()
+    assert told["order"][0] in ranking.remarks and f"--model {ranking.fit.model.name})" in told["exact fit"][0]
     assert ranking.fit.model.name != "position_aware"
     assert told["models"][0].startswith("3, with 32 (gpt-4o) to 64 (x) comparisons")
     assert told["judges"][0].startswith("2, with 32 comparisons each")
     assert told["answers"][0].startswith("124 read")
     bare = lines(judgerank("doctor", written(tmp_path / "n.jsonl", *others)))
-    topics = ("models", "judges", "questions", "order", "connected", "maximum", "few")
+    topics = ("models", "judges", "questions", "order", "connected", "exact fit", "few")
     assert [bare.get(topic) for topic in topics] == [told.get(topic) for topic in topics]
     assert "own maker" not in bare
 
@@ -419,7 +419,7 @@ def test_what_a_doctor_says_next_works_where_there_is_no_maximum(tmp_path):
     done = judgerank("doctor", path, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = lines(done)
-    assert told["maximum"][0].startswith("none without shrinkage, since the likelihood has no maximum")
+    assert told["exact fit"][0].startswith("none, since the likelihood has no maximum")
     command = shlex.split(told["run next"][0])
     assert "--solver" not in command
     assert judgerank(*command[1:], cwd=tmp_path).returncode == 0
@@ -464,7 +464,7 @@ def test_a_doctor_does_without_the_exact_fit_of_many_models(tmp_path, monkeypatc
     searched = []
     monkeypatch.setattr(components, "fit_highest", lambda *given: searched.append(given))
     told = dict(diagnosis.examine(path))
-    assert not searched and told["maximum"].startswith("exact fit not searched for, with 3 models")
+    assert not searched and told["exact fit"].startswith("not searched for, with 3 models")
     assert told["run next"].startswith("judgerank rank ")
 
 
@@ -476,7 +476,7 @@ def test_components_and_slots_that_follow_names_are_told(tmp_path):
     assert told["judges"] == ["2, with 4 (k) to 6 (j) comparisons"]
     assert "(judge_aware): each" in told["order"][0]
     assert "No chain of comparisons connects these 2 groups" in told["connected"][0]
-    assert len(told["maximum"]) == 2
+    assert len(told["exact fit"]) == 2
 
 
 # plan
@@ -515,7 +515,8 @@ def test_a_plan_has_as_many_questions_as_a_ranking_takes(tmp_path, sd):
 def test_a_plan_from_a_file_is_for_the_panel_that_ranks_it(tmp_path, simulated):
     data = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600)
     data.to_frame().to_csv(tmp_path / "mine.csv", index=False)
-    done = judgerank("plan", "mine.csv", "--model", "judge_aware", "--want", "score_width=0.2", cwd=tmp_path)
+    goals = ["--want", "pair_power=0.8", "--want", "score_width=0.2"]
+    done = judgerank("plan", "mine.csv", "--model", "judge_aware", *goals, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     board = rank(tmp_path / "mine.csv", model="judge_aware").tables["leaderboard"]
     planned = int(done.stdout.splitlines()[-1].split()[2])

@@ -15,7 +15,6 @@ import judgerank
 from judgerank import fit
 from judgerank.adaptive.rounds import Kept
 from judgerank.cli.commands import COMMANDS, loaded
-from judgerank.cli.rank import cautions
 from judgerank.data.errors import ConfigError
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.rankings import rankings_of
@@ -23,7 +22,7 @@ from judgerank.gating.verdict_text import sentence
 from judgerank.model.kinds.family import relations
 from judgerank.ranking import choices
 from judgerank.ranking.card import sentence as card_sentence
-from judgerank.ranking.judge_policy import STAYS
+from judgerank.ranking.judge_policy import STAYS, Kind
 from judgerank.ranking.recusal import OTHER_MAKER, UNTESTED, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import NOBODY
@@ -201,8 +200,13 @@ def test_no_leader_changes_where_that_is_said(seed, own_maker):
             assert without == leaders
         elif len(flagged) == 1 and without != leaders:
             assert f"Without {judge}: " in " ".join(said.warnings) or judge in said.headline
-    if any(text.startswith("Without ") for text in said.warnings):  # the one warning that the terminal shows
-        assert cautions(ranked, said)[0].startswith("Warning: Without ")
+    by_kind = {kind: [warning for warning in said.warnings if warning.kind == kind] for kind in Kind}
+    assert by_kind[Kind.LEADER] == [text for text in said.warnings if text.startswith("Without ")]
+    assert len(by_kind[Kind.JUDGES]) == bool(flagged)
+    assert len(by_kind[Kind.UNKNOWN]) == ranked.tables["judges"]["verdict"].eq(panel.UNSURE).any()
+    # the terminal shows the first: who leads without a judge comes before what is unknown
+    ordered = [f"Warning: {warning}" for kind in Kind for warning in by_kind[kind]]
+    assert said.caveats()[: len(ordered)] == ordered
 
 
 def test_the_advised_command_repeats_the_choice_on_own_makers(tmp_path):

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from typer.testing import CliRunner
 
 from judgerank import __main__ as entry
@@ -30,7 +31,7 @@ from judgerank.model.naming import named
 from judgerank.people.human_scale import POINTS
 from judgerank.ranking.trust_report import trust_report
 from judgerank.reading.layouts import MOST_COLUMNS
-from judgerank.trust.sentences import on_panel, top_sentence
+from judgerank.trust.sentences import neighbours, on_panel, top_sentence
 from replication.config import ROOT
 from studies.human_boards import Board, drawn_board
 from studies.people import drawn
@@ -126,6 +127,9 @@ def test_a_marked_file_gives_scores_a_test_and_items_to_ask(votes, tmp_path):
     done = judgerank("people", votes, "--column", "human=by_person", "--next", tmp_path / "ask.csv", anew=True)
     assert done.returncode == 0, done.stderr
     full = judgerank("people", votes, "--column", "human=by_person", "--verbose").stdout
+    assert (
+        full.splitlines()[:2] == judgerank("people", votes, "--column", "human=by_person").stdout.splitlines()[:2]
+    )
     assert re.search(r"\bpeople\b.* 300 .*", full) and re.search(r"WARNING\b.*\bas_judge\b", full)
     asked = pd.read_csv(tmp_path / "ask.csv")
     assert len(asked) == 700 and set(asked) == {"first", "second", "question", "panel", "worth"}
@@ -150,9 +154,13 @@ def test_people_prints_one_screen_that_claims_no_more_than_its_intervals(votes):
     beaten = set(strict.loc[strict["low"] > 0.5, "second"])
     alone = len(beaten) == len(report.table) - 1
     assert lines[0].startswith(f"{first} leads" if alone else "No clear leader")
+    document = json.loads(judgerank("people", votes, "--column", "human=by_person", "--json").stdout)
+    printed = " ".join(done.stdout.split())
+    assert lines[0] == f"{document['headline']}." and document["next"] in printed
+    assert document["evidence"] in printed and f"Warning: {document['warnings'][0]}" in printed
     rows = [line.split()[:3] for line in lines if re.match(r" +\d+ +\S+ +-?\d", line)]
     assert rows == [[str(r), m, f"{s:.3f}"] for r, m, s in report.table[["rank", "model", "score"]].to_numpy()]
-    assert report.disagree and any(line.startswith("Warning: the panel") for line in lines)
+    assert report.disagree and any(line.startswith("Warning: The panel") for line in lines)
 
 
 def test_no_people_is_one_sentence_and_no_file(votes, tmp_path):
@@ -241,7 +249,11 @@ def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path,
 
 def test_the_command_prints_one_screen_in_which_no_finding_is_missing(report):
     lines = judgerank("trust", TRUST_EXAMPLE).stdout.splitlines()
-    assert len(lines) <= 24
+    assert len(lines) <= 28
+    tables = [line for line in lines if re.fullmatch(r" *\w+ +\w+(?: +[-\d]+){3}", line)]
+    assert (
+        len(tables) == len(neighbours(report.fragility.changes)) + 2 and max(map(len, tables)) <= 60
+    )  # 2 are ties
     said, every = " ".join(" ".join(lines).split()), str(report)
     found = [*report.remarks, *report.fitness.sentences(), *on_panel(report.panel, report.same)]
     found += [top_sentence(row) for _, row in report.fragility.changes.query("change == 'top'").iterrows()]
@@ -293,6 +305,8 @@ def test_of_two_islands_the_largest_keeps_the_numbers_of_its_records(tmp_path):
     pd.concat([other, frame]).to_csv(path, index=False)
     report = trust_report(read(path))
     assert "fall into 2 unconnected groups of models" in str(report)
+    planned = judgerank("plan", path)
+    assert planned.returncode == 0 and "600 comparisons of the file" in planned.stdout
     assert report.records()["record"].min() > len(other)
 
 
@@ -307,6 +321,24 @@ def test_coin_flips_of_one_judge_are_fragile(tmp_path):
     assert report.fragility.changes.iloc[0]["share"] < 0.2
     assert report.fragility.judges.empty or len(report.fragility.judges) == 1
     assert "Each judge" not in str(report)
+
+
+def test_one_judge_whose_absence_changes_the_leader_is_the_smallest_set_of_judges():
+    """The search finds two judges for a nearer challenger; without one of them a third model leads."""
+    rng, n = np.random.default_rng(26), 400
+    scores = np.linspace(0.4, -0.4, 6) + rng.normal(0, 0.9, (5, 6))  # of each judge
+    judge, pairs = rng.integers(5, size=n), np.array([rng.permutation(6)[:2] for _ in range(n)])
+    gap = scores[judge, pairs[:, 0]] - scores[judge, pairs[:, 1]]
+    frame = pd.DataFrame({"model_a": pairs[:, 0], "model_b": pairs[:, 1], "judge": judge}).map(lambda i: f"n{i}")
+    report = trust_report(read(frame.assign(winner=np.where(rng.random(n) < expit(gap), "model_a", "model_b"))))
+    changes, judges = report.fragility.changes, report.fragility.judges
+    (number,) = np.flatnonzero((changes["change"] == "top") & (changes["by"] == "judges"))
+    row = changes.iloc[number]
+    alone = judges[judges["top"] != row["first"]].set_index("judge")["top"]
+    assert len(alone) and (row["size"], row["second"]) == (1, alone.iloc[0])
+    records = report.records()
+    assert set(records.loc[records["set"] == number + 1, "judge_model"]) == {alone.index[0]}
+    assert f"Without {alone.index[0]}, {alone.iloc[0]} is first." in str(report)
 
 
 def test_a_bad_number_of_pairs_is_refused():

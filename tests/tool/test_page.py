@@ -21,6 +21,7 @@ from judgerank.fits import presentation
 from judgerank.fits.presentation import win_probability
 from judgerank.pages import shown
 from judgerank.ranking import study
+from judgerank.ranking.card import sentence
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.verdict import verdict
 from replication.auditing.page import html_page
@@ -363,6 +364,29 @@ def test_components_and_fits_without_intervals_have_a_page(opened, tmp_path):
     rows = [("x", "y", "a"), ("y", "z", "a"), ("x", "z", "a"), ("x", "y", "a"), ("y", "z", "b"), ("x", "y", "b")]
     few = pd.DataFrame(rows, columns=["model_a", "model_b", "winner"])
     opened(rank(few, solver="penalised").write(tmp_path / "few"))
+
+
+@pytest.mark.parametrize("n_judges", [1, 2])
+def test_a_board_of_scores_has_judges_only_where_there_are_several(opened, tmp_path, n_judges):
+    rng, tasks = np.random.default_rng(0), [f"t{number}" for number in range(12)]
+    quality = np.array([0.6, 0.4, 0.2, 0.0])
+    scores = pd.DataFrame(quality + rng.random((12, 4)), tasks, list("abcd")).rename_axis("task").reset_index()
+    frame = scores.melt("task", var_name="model", value_name="score")
+    if n_judges > 1:
+        frame["judge"] = np.where(frame["task"] < "t5", "j0", "j1")
+    ranking = rank(frame)
+    assert ranking.fit.errors.sizes is not None
+    page = opened(ranking.write(tmp_path / "scores"))
+    for part in ("#look-head", "#panel", "#judges", "nav a[href='#panel']", "#duel-kind option[value=judge]"):
+        assert page.locator(part).count() == (n_judges > 1), part
+    page.locator("#matrix td button").first.click()
+    headings = page.get_by_role("dialog").locator("thead th").all_inner_texts()
+    assert headings == ["task", "models", *(["judge"] if n_judges > 1 else []), "higher score"]
+    page.keyboard.press("Escape")
+    about = page.locator("#leaderboard th[data-name=win_rate]").get_attribute("title")
+    assert "panel" not in about + page.locator("#picture caption").inner_text()
+    assert "12 tasks" in page.locator(".source").inner_text() and "12 tasks" in sentence(ranking)
+    assert ("2 judges" in sentence(ranking)) == (n_judges > 1)
 
 
 @pytest.mark.slow

@@ -166,9 +166,9 @@ def test_the_terminal_shows_one_screen_and_all_of_it_with_verbose(ranked, mine):
     for text in (said["lead"], said["change"], said["next"], *said["warnings"], *said["notes"]):
         assert text in every
     few = " ".join(" ".join(lines).split())
-    assert (
-        said["next"] in few and said["lead"] not in few and said["lead"].startswith(" ".join(head[1].split())[:40])
-    )
+    assert " ".join(" ".join(head[1:]).split()) == said["evidence"] and said["lead"].startswith(said["evidence"])
+    assert said["next"] in few and said["lead"] not in few
+    assert len(said["warning_kinds"]) == len(said["warnings"])
     hidden = len([*said["warnings"], *filter(None, [said["change"]])]) - 1
     assert (f"{hidden} more warning" in few) == (hidden > 0)
     assert "95% intervals for these judges only." in few

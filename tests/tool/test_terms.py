@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from judgerank import Ranking, rank
-from judgerank.ranking.page import ABOUT
+from judgerank.ranking.page import ABOUT, ABOUT_IN
 from replication.auditing.doc_blocks import with_block
 from replication.config import ROOT
 from replication.tables import markdown_table
@@ -147,6 +147,12 @@ def test_every_heading_on_the_page_is_there_and_every_heading_of_a_table_is_a_te
         assert set(given.headings_of(table)) <= set(terms), table
 
 
+def test_every_heading_on_the_page_is_words(given):
+    names = [name for caption, headings in given.headings.items() for name in (caption, *headings)]
+    assert "Effective number of judges" in names
+    assert [name for name in names if "_" in name] == []
+
+
 def test_a_term_is_one_quantity_in_csv_json_and_python(given):
     for row, path in cells("JSON"):
         in_json = at(path, given.document)
@@ -161,8 +167,8 @@ def test_a_term_is_one_quantity_in_csv_json_and_python(given):
 
 
 def test_a_meaning_is_that_of_the_page():
-    for row, column in CSV.loc[CSV["table"].isin(CAPTIONS), "column"].items():
-        meaning, about = TERMS["meaning"][row], ABOUT.get(column, "")
+    for row, (table, column) in CSV[CSV["table"].isin(CAPTIONS)].iterrows():
+        meaning, about = TERMS["meaning"][row], (ABOUT | ABOUT_IN.get(table, {})).get(column, "")
         assert meaning.startswith(about) or about.startswith(meaning), column
 
 

@@ -14,11 +14,12 @@ from judgerank.cli.commands import HEADINGS, JSON, Commands
 from judgerank.cli.terminal import prepare, say
 
 FIRST = """\
-judgerank ranks language models from pairwise judgments, and says how sure the ranking is. Try it:
+judgerank ranks language models from pairwise judgments, and says how sure the
+ranking is. Try it:
 
-  judgerank example                  # write judgments.csv, simulated judgments to play with
-  judgerank doctor judgments.csv     # what does a file support, and what is wrong with it?
-  judgerank rank judgments.csv       # who leads, and how certain is it? A page in rankings/
+  judgerank example               # write judgments.csv, simulated, to play with
+  judgerank doctor judgments.csv  # what does a file support? What is wrong?
+  judgerank rank judgments.csv    # who leads, and how certain is it?
 """
 LAST = "judgerank --help says what each is for, judgerank COMMAND --help explains one."
 

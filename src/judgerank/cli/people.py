@@ -138,14 +138,17 @@ def anchored(
         record = {"own_maker": own_maker, "filter": judgments.requests}
         say_json("people", {**_document(report, items.path), **record})
         return
+    screen = screen_of(report, items.path)
     if verbose:
-        say(str(report))
+        screen.print_lead()
+        say(f"\n{report}")
     else:
-        screen_of(report, items.path).print()
+        screen.print()
     if items.path is not None:
         say(f"the items: {items.path}")
 
 
+WARNING = "Warning: "
 SHOWN = ["rank", "model", "score", "low", "high", "votes"]  # columns of the scores on one screen
 
 
@@ -217,14 +220,14 @@ def _warnings(report: PeopleReport) -> list[str]:
 
     warnings = []
     if report.is_reversed:
-        warnings.append("people order the models the other way round than the panel. Are labels swapped?")
+        warnings.append("People order the models the other way round than the panel. Are labels swapped?")
     elif report.disagree:
-        warnings.append(f"the panel's own ranking is not what {report.whose} would say. Use the scores above.")
+        warnings.append(f"The panel's own ranking is not what {report.whose} would say. Use the scores above.")
     if report.persons < FEW:
         warnings.append(
-            f"scores and intervals are of {report.whose} only. To speak of people at large, ask {FEW} or more."
+            f"Scores and intervals are of {report.whose} only. To speak of people at large, ask {FEW} or more."
         )
-    return [f"Warning: {warning}" for warning in warnings]
+    return [f"{WARNING}{warning}" for warning in warnings]
 
 
 def _advice(report: PeopleReport, path: Path | None) -> str:
@@ -273,9 +276,11 @@ def place_on_human_board(
 
 
 def _placement_report(scale: HumanScale) -> dict[str, object]:
+    from judgerank.people.human_scale import scale_text
     from judgerank.writing.spreadsheets import records
 
     return {
+        "headline": next(scale_text(scale)),
         "level": scale.level,
         "informative": scale.informative,
         "p_value": number(scale.p_value),
@@ -291,7 +296,10 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
     from judgerank.people.anchor import next_pairs
     from judgerank.writing.spreadsheets import records
 
+    screen = screen_of(report, path)
     return {
+        "headline": screen.headline,
+        "evidence": screen.evidence,
         "score": "toward_panel" if report.people is report.toward_panel else "helped",
         "level": report.level,
         "people": report.persons,
@@ -301,6 +309,8 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
         "degrees_of_freedom": report.degrees_of_freedom,
         "p_value": number(report.p_value),
         "log_loss": {name: number(value) for name, value in report.losses.items()},
+        "warnings": [warning.removeprefix(WARNING) for warning in screen.warnings],
+        "next": " ".join(screen.next),
         "notes": report.remarks,
         "scores": records(report.table),
         "agreement": records(report.agreement),

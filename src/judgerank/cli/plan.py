@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -31,10 +32,10 @@ from judgerank.cli.options import (
     reads_files,
     shared_help,
 )
-from judgerank.cli.terminal import Progress, say, say_json
+from judgerank.cli.terminal import Progress, say, say_json, say_wrapped
 from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
-from judgerank.data.listing import counted
+from judgerank.data.listing import counted, listed
 from judgerank.planning import USUAL, Assumption
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ def fitted_to(
     from judgerank.inference.taste_errors import TASTE
     from judgerank.planning.judges import fitted_tastes, tastes_shown
     from judgerank.planning.plans import fitted_panel, questions_like, sampled_by
-    from judgerank.ranking.components import fit_member
+    from judgerank.ranking.components import fit_member, parts_of
     from judgerank.ranking.page_options import makers_on
     from judgerank.ranking.recusal import is_recusing, recusal_of
     from judgerank.reading.read import read_judgments
@@ -287,7 +288,7 @@ def fitted_to(
     every = read_judgments(files, **read) if isinstance(files, list) else files
     every = sampled_by(every, cluster)
     recusal = recusal_of(every, is_recusing(own_maker), makers_on(every, facts))
-    judgments = recusal.counted
+    judgments, *others = parts_of(recusal.counted)
     try:
         panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
     except (NoIntervalError, NoMaximumError) as error:
@@ -298,7 +299,12 @@ def fitted_to(
     seen, rows = None, judgments.comparisons
     if "question_id" in judgments.frame and rows.stages is None and cluster == QUESTION:
         seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
-    remarks = [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
+    remarks = [*every.left_out_by_request, *every.warnings, *recusal.sentences()]
+    if others:
+        remarks.append(
+            f"The comparisons fall into {1 + len(others)} unconnected groups of models. This plan is for "
+            f"the largest: {listed(rows.models)}."
+        )
     tastes = tastes_shown(judgments, fitted)
     with_tastes = fitted_tastes(judgments, fitted, solver) if tastes else None
     tastes = tastes if with_tastes is None else with_tastes.spread[TASTE]
@@ -373,9 +379,8 @@ def print_tasks(
         }
         say_json("plan", document)
         return
-    for note in notes:
-        say(note)
-    _show(table.drop(columns=["goal", "wanted"]).astype({"tasks": object, "more": object}).fillna("--"))
+    say_wrapped(notes)
+    _show(table.drop(columns=["goal", "wanted"]))
 
 
 def require_no_file(read: Mapping[str, Any], facts: Path | None) -> None:
@@ -448,9 +453,9 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
 
     panel, seen = planned.basis.panel, planned.basis.seen
     first, second = panel.pairs[planned.at["pair"]]
-    notes = [] if panel.doubt is None else [difference_told(panel, planned.at["pair"], level)]
-    of_pair = "pair_power" in set(planned.table["goal"])
-    if notes and planned.by_default and of_pair:
+    of_pair = PAIR_POWER in set(planned.table["goal"])
+    notes = [difference_told(panel, planned.at["pair"], level)] if of_pair and panel.doubt is not None else []
+    if notes and planned.by_default:
         notes += two_best_told(panel, level)
     basis, table = planned.basis, planned.table
     notes = [*basis.warnings, *left_out_told(basis.left_out), *notes, *more_told(basis.collected, basis.cluster)]
@@ -483,9 +488,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     if FEW_JUDGES in panel.judges:
         who += f" (all judges with fewer than {FEW_ANSWERS} answers count as one)"
     pair = f" pair_power is for {first} against {second}." if of_pair else ""
-    say(f"{assumed}: {who}.{pair}")
-    for note in notes:
-        say(note)
+    say_wrapped([f"{assumed}: {who}.{pair}", *notes])
     unused = {"more": not basis.collected, "judges": basis.with_tastes is None}
     _show(table.drop(columns=[name for name, is_unused in unused.items() if is_unused]))
     if smaller is not None:
@@ -512,4 +515,12 @@ def goals_of(pairs: Iterable[str] | None) -> Mapping[str, float]:
 
 
 def _show(table: pd.DataFrame) -> None:
-    say(table.to_string(index=False, float_format="{:g}".format))
+    """Print a table of texts, which pandas sets closer together than numbers: it fits 80 characters."""
+    say(table.astype(object).map(_cell).to_string(index=False))
+
+
+def _cell(value: Any) -> str:
+    """A number to three digits, a large one whole, and no number as two dashes."""
+    if isinstance(value, float) and isfinite(value):
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return "--" if str(value) in ("<NA>", "nan") else str(value)

@@ -5,9 +5,8 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -300,10 +299,10 @@ class Written:
         summary, rows = verdict(self.ranking), len(self.ranking.tables["leaderboard"])
         Screen(
             summary.headline,
-            summary.lead if verbose else evidence(summary.lead, self.ranking),
+            summary.lead if verbose else summary.evidence,
             self.ranking.board_text(None if verbose else MOST_ROWS),
             [_basis(self.ranking, summary), *reading_lines(self.ranking)],
-            cautions(self.ranking, summary),
+            summary.caveats(),
             self.ranking.remarks[len(self.ranking.judgments.remarks) :],
             [text for text in (summary.next, summary.gate) if text],
             rows - MOST_ROWS,
@@ -343,11 +342,14 @@ class Written:
             "whose": ranking.whose,
             "headline": sentences.headline,
             "lead": sentences.lead,
+            "evidence": sentences.evidence,
             "corrected_lead": lead_of(ranking.fit),
             "categories": sentences.categories,
             "change": sentences.change,
             "next": sentences.next,
             "warnings": sentences.warnings,
+            "warning_kinds": [warning.kind for warning in sentences.warnings],
+            "favourites": [asdict(favours) for favours in sentences.favourites],
             "caution": sentences.caution,
             "read": read,
             "filter": ranking.judgments.requests,
@@ -360,39 +362,15 @@ class Written:
         say_json("rank", report)
 
 
-# Parts of warnings of `judge_policy` by which they are ordered: what changes the leader, and what is not known.
-CHANGES, UNKNOWN = "Without ", " do not show how well "
-
-
-def evidence(lead: str, ranking: Ranking) -> str:
-    """The part of a verdict's `lead` on the first two models; the rest repeats what the leaderboard shows.
-
-    That is the range of the leader's rank, and the models that share its group.
-    """
-    leader = re.escape(str(ranking.tables["leaderboard"]["model"].iloc[0]))
-    range_ = rf"[Tt]he true rank of {leader} is|{leader} ranks first \("
-    return re.split(rf" (?=(?:Only if judges favour neither position, )?(?:{range_}))", lead, maxsplit=1)[0]
-
-
 def _basis(ranking: Ranking, summary: Verdict) -> str:
     """How much of what the leaderboard rests on, and for which judges or tasks its intervals hold."""
     facts = ", ".join(f"{number} {what}" for number, what in summary.facts)
-    only = "this judge only" if len(ranking.fit.comparisons.judges) == 1 else "these judges only"
+    only = "this judge only" if ranking.judgments.n_judges == 1 else "these judges only"
     whose = "judges like these" if ranking.whose == WHOSE[0] else only
     whose = "tasks like these" if ranking.fit.errors.sizes is not None else whose
     intervals = f"{ranking.settings.level:.0%} intervals for {whose}."
     has_any = ranking.tables["leaderboard"]["low"].notna().any()
     return f"{facts}. {intervals}" if has_any else f"{facts}."
-
-
-def cautions(ranking: Ranking, summary: Verdict) -> list[str]:
-    """All that bears on whether to believe the headline: first who leads without a judge, last what is unknown."""
-    from judgerank.ranking.studies.whose_opinion import SAID
-
-    by_importance = sorted(summary.warnings, key=lambda text: (not text.startswith(CHANGES), UNKNOWN in text))
-    warnings = [f"Warning: {warning}" for warning in by_importance]
-    favourites = [remark for remark in ranking.remarks if SAID in remark]
-    return [text for text in (*warnings, summary.categories, *favourites, summary.change) if text]
 
 
 def ranked_into(

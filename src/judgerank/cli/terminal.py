@@ -171,10 +171,14 @@ class Screen(NamedTuple):
     hidden_models: int = 0
     elsewhere: str = ""
 
-    def print(self, verbose: bool = False) -> None:
-        """Print it; with `verbose`, all warnings and notes."""
+    def print_lead(self) -> None:
+        """Print the headline and the evidence."""
         say_wrapped([f"{self.headline}."], bold=True)
         say_wrapped([self.evidence])
+
+    def print(self, verbose: bool = False) -> None:
+        """Print it; with `verbose`, all warnings and notes."""
+        self.print_lead()
         say(f"\n{self.table}")
         say_wrapped(self.basis)
         say_wrapped(self.warnings if verbose else self.warnings[:1])

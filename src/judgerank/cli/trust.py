@@ -98,9 +98,10 @@ def trust(
     if verbose:
         say(str(report))
     else:
-        sentences, table = report.summary()
+        sentences, tables, legend = report.summary()
         say_wrapped(sentences)
-        say(f"\n{table}\nThe judgments to remove and each judge's part: --verbose")
+        say(f"\n{tables}")
+        say_wrapped([*legend, "The judgments to remove and each judge's part: --verbose"])
     if folder is not None:
         say(f"\nthe tables: {folder}")
 
@@ -112,6 +113,7 @@ def _document(report: TrustReport, folder: Path | None) -> dict[str, object]:
         "model": report.fitted.model.name,
         "filter": report.judgments.requests,
         "notes": report.remarks,
+        "findings": report.summary()[0][1:],
         "same_judges": report.same,
         "tables": tables,
         "only_in_folder": large,

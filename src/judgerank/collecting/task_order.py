@@ -193,7 +193,7 @@ def require_drawn(size: int | None, available: int, what: str) -> None:
     ConfigError
     """
     if size is not None and not 1 <= size <= available:
-        raise ConfigError(f"{size} {what} cannot be drawn from {available}")
+        raise ConfigError(f"{size} {what} cannot be drawn from {available}: ask for {available} or fewer")
 
 
 def order_key(seed: int, *names: object) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from math import isnan
-from textwrap import shorten
 
 import numpy as np
 
 from judgerank.data import QUESTION
 from judgerank.data.frames import BY_REQUEST
-from judgerank.data.listing import listed
+from judgerank.data.listing import counted, listed
 from judgerank.gating.callers import as_text
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
@@ -132,7 +131,7 @@ def on_category(result: Result, category: Category) -> str:
     n, is_of_points = category.questions, result.rule.scale == POINTS
     rate = points(2 * category.win_rate - 1) if is_of_points else share(category.win_rate)
     of = "on" if is_of_points else "of"
-    return f"{shown(category.name)} ({rate} {of} {n:,} {plural('question', n)}, {p_text(category.p_value)})"
+    return f"{shown(category.name)} ({rate} {of} {counted(n, 'question')}, {p_text(category.p_value)})"
 
 
 def protection_of(category: Category) -> str:
@@ -192,7 +191,7 @@ def what_decides(result: Result) -> str:
     if result.without_losses not in (None, INCONCLUSIVE):
         lost = sum(criterion.checks.n_lost for criterion in result.criteria)
         return (
-            f"{lost:,} missing {plural('answer', lost)} may be losses: ask for them again. Without them the "
+            f"Missing answers may be losses ({lost:,}): ask for them again. Without them the "
             f"verdict is {result.without_losses}."
         )
     if result.for_this_panel is not None:
@@ -203,7 +202,7 @@ def what_decides(result: Result) -> str:
     if result.needed is None:
         return f"At this {_estimate(result)} no number of questions within reach decides."
     cost = "" if result.cost is None else f" ({result.cost:.2f} {result.currency})"
-    more = f"About {result.needed:,} more {plural('question', result.needed)}{cost} decide"
+    more = f"About {counted(result.needed, 'more question')}{cost} {'decides' if result.needed == 1 else 'decide'}"
     often = f"{share(result.rule.power)} of the time at this {_estimate(result)}"
     return f"{more} {often}. Then give --look {result.next_look}."
 
@@ -288,7 +287,7 @@ def _with_few_answers(criterion: Criterion) -> str:
     if within is None:
         return ""
     n_left = 0 if within.scores is None else len(within.scores.scores)
-    left = f"{n_left:,} {plural('question', n_left)}"
+    left = counted(n_left, "question")
     who = f"{within.n_judges:,} judges with few answers"
     return f"From {who}, only as many answers in one order as in the other count, which leaves {left}"
 
@@ -314,10 +313,10 @@ def _criterion(criterion: Criterion, several: bool, result: Result) -> tuple[str
     seen = criterion.evidence
     rule = result.rule
     rate, low, high = (shown_on(rule, value) for value in (seen.win_rate, seen.low, seen.high))
-    counted = f"{seen.questions:,} {plural('question', seen.questions)}"
     tests = f"ship {p_text(seen.p_ship)}, block {p_text(criterion.p_block)}"
     name = {WIN_RATE: "win rate", SCORE: "score", POINTS: "difference"}[rule.scale]
-    message = f"{rate} (one-sided {share(1 - rule.level)} bounds: {low} and {high}; {counted}; {tests})"
+    bounds = f"one-sided {share(1 - rule.level)} bounds: {low} and {high}"
+    message = f"{rate} ({bounds}; {counted(seen.questions, 'question')}; {tests})"
     return criterion.name if several else name, message
 
 
@@ -342,12 +341,12 @@ def _gaps(result: Result) -> tuple[str, str] | None:
         int(np.isfinite(criterion.judged.preference).sum()) for criterion in result.criteria
     )
     if missing > n_requests / 2 and not silent and not unread and not where_silent(result):
-        return "missing", "most judges answered few of the questions; those they did not count for neither side"
+        return "missing", "most judges answered few of the questions; questions they skipped count for neither side"
     why = ["one per judge and question", *([f"{unread:,} unreadable"] if unread else [])]
     why += [f"none from {listed(silent)}"] if silent else []
     message = f"{missing:,} of {n_requests:,} expected answers ({'; '.join(why)}). They count for neither side"
     lost = sum(criterion.checks.n_lost for criterion in result.criteria)
-    message += f"; for a ship, {lost:,} count as losses." if lost else "."
+    message += f"; a ship counts {lost:,} as losses." if lost else "."
     return "missing", " ".join([message, *where_silent(result)])
 
 
@@ -396,7 +395,7 @@ def _noise(criterion: Criterion) -> tuple[str, str] | None:
     parts = []
     if not isnan(criterion.judged.noise):
         pairs = criterion.judged.repeated
-        unlike = f"{round(criterion.judged.noise * pairs):,} of {pairs:,} {plural('pair', pairs)}"
+        unlike = f"{round(criterion.judged.noise * pairs):,} of {counted(pairs, 'pair')}"
         parts.append(f"{unlike} of identical requests disagree ({share(criterion.judged.noise)})")
     if not isnan(criterion.judged.contradicted):
         parts.append(f"{share(criterion.judged.contradicted)} of pairs changed winner with the order")
@@ -438,7 +437,7 @@ def _categories(result: Result) -> list[tuple[str, str]]:
     for category in differ[:SHOWN]:
         where = f"{category.criterion}, {category.name}" if len(result.criteria) > 1 else category.name
         how = "better" if category.win_rate > 0.5 else "worse"
-        questions = f"{category.questions:,} {plural('question', category.questions)}"
+        questions = counted(category.questions, "question")
         rate = points(2 * category.win_rate - 1) if result.rule.scale == POINTS else share(category.win_rate)
         seen = f"{_estimate(result)} {rate} on {questions}"
         sure = f"{p_text(category.p_value)}, adjusted for {len(result.categories)} categories"
@@ -477,12 +476,7 @@ def shown(name: str) -> str:
     return listed([name])
 
 
-def plural(word: str, count: int) -> str:
-    return word if count == 1 else word + "s"
-
-
 # Five lines for the terminal: verdict, evidence, the worst group, one warning, and what to do.
-LONGEST = 88  # characters of a warning that fit a line of the terminal beside its name
 
 
 def five_lines(result: Result, page: str | None = None) -> list[str]:
@@ -499,7 +493,7 @@ def five_lines(result: Result, page: str | None = None) -> list[str]:
     rows = {
         "evidence": _evidence(result),
         "worst": _worst_group(result),
-        "warning": shorten(first, LONGEST - len(rest), placeholder=" ... (-v)") + rest,
+        "warning": first + rest,
         "next": _next_step(result, page),
     }
     return [verdict_line(result), *(f"  {name:<10}{said}" for name, said in rows.items() if said)]
@@ -513,7 +507,7 @@ def verdict_line(result: Result) -> str:
     elif result.verdict == SHIP and result.rule.mode == TWO_SIDED:
         how = ": better"
     if result.verdict != BLOCK and worst is not None and is_hidden(result, worst):
-        how += f", but it is worse on {shown(worst.name)}"
+        how += f", but it is significantly worse on {shown(worst.name)}"
     return f"{result.verdict.capitalize()}. {preference_rate(result)}{how}."
 
 
@@ -522,8 +516,8 @@ def _evidence(result: Result) -> str:
     seen = criterion.evidence
     low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
     judges = len(criterion.judged.judges)
-    who = "" if criterion.judged.unnamed else f", {judges:,} {plural('judge', judges)}"
-    sizes = f"{seen.questions:,} {plural('question', seen.questions)}{who}"
+    who = "" if criterion.judged.unnamed else f", {counted(judges, 'judge')}"
+    sizes = f"{counted(seen.questions, 'question')}{who}"
     interval = f"{low} to {high} (one-sided {share(1 - rule.level)})"
     if result.verdict == BLOCK:
         interval += f", {p_text(criterion.p_block)}"
@@ -562,7 +556,7 @@ def warnings(result: Result) -> list[str]:
         own[1] if own and differs else "",
         *where_silent(result),
         f"There is no answer from {listed(silent)}" if silent else "",
-        f"For a ship, {n_lost:,} missing {plural('answer', n_lost)} count as losses" if n_lost else "",
+        f"A ship counts {counted(n_lost, 'missing answer')} as losses" if n_lost else "",
         *(
             f"If values of {other.name} were sampled, the verdict is {other.verdict}: --cluster {other.name}"
             for other in could_decide

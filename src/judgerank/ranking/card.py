@@ -60,7 +60,10 @@ def card(ranking: Record, path: Path) -> bytes:
 def sentence(ranking: Record) -> str:
     """The verdict as text to paste."""
     summary, c = verdict(ranking), ranking.judgments.comparisons
-    facts = f"{c.n_comparisons:,.0f} judgments by {counted(len(c.judges), 'judge')}, ranked with judgerank."
+    basis = f"{c.n_comparisons:,.0f} judgments by {counted(len(c.judges), 'judge')}"
+    if ranking.fit.errors.sizes is not None:
+        basis = ", ".join(f"{number} {what}" for number, what in summary.facts)
+    facts = f"{basis}, ranked with judgerank."
     return " ".join(filter(None, [f"{summary.headline}.", summary.lead, summary.caution, facts]))
 
 
@@ -69,8 +72,8 @@ def _shapes(ranking: Record) -> Iterator[Shape]:
     yield Box(0, 0, WIDTH, HEIGHT, PAPER)
     title, text = summary.headline, f"{summary.caution} {summary.lead}"
     if len(title) > MOST_TITLE:  # its condition stands below, in full
-        title, but, condition = title.partition(", but ")
-        text = f"But {condition}. {text}" if but else text
+        title, condition = summary.claim, summary.condition
+        text = f"{condition[0].upper()}{condition[1:]}. {text}" if condition else text
     title = shortened(title, MOST_TITLE)
     yield Label(LEFT, 84, title, 44 * min(1.0, LONGEST_TITLE / len(title)), INK, bold=True)
     lines = wrap(text.strip(), LONGEST_LINE, max_lines=MOST_LINES, placeholder=" ...")

@@ -17,6 +17,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, shortened
 from judgerank.data.rankings import sizes_of_rankings
 from judgerank.data.tied_choices import chosen, is_choice
+from judgerank.fits.by_sizes import made_of_scores
 from judgerank.model.block import Need
 from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.naming import member
@@ -41,6 +42,7 @@ from judgerank.reading.selection import Filters, Selection
 from judgerank.trust.repeats import ALL, flips_of
 from judgerank.trust.sentences import on_near_copies, on_number
 
+EXACT_FIT = "exact fit"  # the topic of sentences on a fit without shrinkage
 RUN_NEXT = "run next"  # what the last sentence is about
 SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
 SEARCHED = 200  # models of a component whose exact fit is searched for; that of 1,000 took 20 s of processor
@@ -293,25 +295,29 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
     NoMaximumError
         If there is none of any component, and none with shrinkage, by which `rank` fits.
     """
-    parts = [part.comparisons for part in parts_of(judgments)]
+    every = parts_of(judgments)
+    parts = [part.comparisons for part in every]
     name, refused = default_member(parts)[0], []
-    for part in parts:
+    for part, by_tasks in zip(parts, map(made_of_scores, every), strict=True):
+        if by_tasks:
+            yield "scores", "ranked by their means over tasks; to go by who wins more tasks, name a --model"
+            continue
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
             solver = EXACT if len(part.models) <= SEARCHED else SHRUNK
             fitted = fit_member(part, identified(member(name), part), solver)
             if solver == SHRUNK:
-                what = f"exact fit not searched for, with {len(part.models):,} models (over {SEARCHED})"
-                yield "maximum", f"{who}{what}: {SHRUNK_BY_DEFAULT}"
+                what = f"not searched for, with {len(part.models):,} models (over {SEARCHED})"
+                yield EXACT_FIT, f"{who}{what}: {SHRUNK_BY_DEFAULT}"
                 continue
-            is_found = "none" if fitted.unbounded_judges else "found"
-            yield "maximum", f"{who}{is_found} with --model {fitted.model.name} ({fitted.status})"
+            is_found = "none" if fitted.unbounded_judges else "exists"
+            yield EXACT_FIT, f"{who}{is_found} (--model {fitted.model.name}); {SHRUNK_BY_DEFAULT}"
         except NoMaximumError as error:
             refused.append(error)
-            yield "maximum", f"{who}none without shrinkage, since {error}"
+            yield EXACT_FIT, f"{who}none, since {error}"
             continue
         for remark in on_fit(fitted):
-            yield "fit", f"in the exact fit ({SHRUNK_BY_DEFAULT}): {remark}"
+            yield EXACT_FIT, f"{who}{remark}"
     if len(refused) < len(parts) or any(_shrinks(part, name) for part in parts):
         yield RUN_NEXT, command
         return

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -42,6 +44,36 @@ MOST_TRIALS = 6  # judges left out one at a time, those with most information fi
 STAYS = " Leaving {} out changes no leader."
 
 
+class Kind(StrEnum):
+    """What a warning is about, the most important first: the terminal shows one warning."""
+
+    LEADER = "leader"  # who leads without some judges
+    POSITIONS = "positions"  # models shown in one order
+    MAKERS = "makers"  # models that judges of other makers did not compare
+    JUDGES = "judges"  # judges with a problem
+    RANKING = "ranking"  # the fit, its intervals and the records
+    UNKNOWN = "unknown"  # judges of whom too little is known
+
+
+class RankingWarning(str):
+    """A sentence to know before trusting a ranking.
+
+    Attributes
+    ----------
+    kind : Kind
+        What it is about.
+    """
+
+    __slots__ = ("kind",)
+    kind: Kind
+
+    def __new__(cls, text: str, kind: Kind = Kind.RANKING) -> Self:
+        """A warning with its kind."""
+        warning = super().__new__(cls, text)
+        warning.kind = kind
+        return warning
+
+
 @dataclass(frozen=True)
 class Policy:
     """What the votes of some judges mean for the leader.
@@ -50,14 +82,13 @@ class Policy:
     ----------
     condition : str
         Of the headline, to follow a comma; empty where there is none.
-    warnings : tuple of str
-        Sentences.
+    warnings : tuple of RankingWarning
     next : str
         What settles it; empty where nothing is to be settled.
     """
 
     condition: str = ""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[RankingWarning, ...] = ()
     next: str = ""
 
     @property
@@ -105,9 +136,9 @@ class Trial:
         return f"but this depends on {who} {listed(self.judges)}, which {self.problem}: {them} {lead}"
 
     @property
-    def warning(self) -> str:
+    def warning(self) -> RankingWarning:
         """Who leads without them, where these are more models or fewer."""
-        return f"Without {listed(self.judges)}: {self.headline}."
+        return RankingWarning(f"Without {listed(self.judges)}: {self.headline}.", Kind.LEADER)
 
     @property
     def next(self) -> str:
@@ -133,7 +164,7 @@ def policy_of(ranking: Record) -> Policy:
             condition = "but every judge is by the maker of one of the two"
             advice = f"Ask a judge of a third maker to compare {listed(board['model'])}."
         return Policy(condition, tuple(_on_judges(judges)), advice)
-    of_dependent = ranking.recusal.dependence()
+    of_dependent = [RankingWarning(text, Kind.MAKERS) for text in ranking.recusal.dependence()]
     trials = _trials(ranking, judges, best) if len(ranking.fits) == 1 else []
     changed = next((trial for trial in trials if trial.is_changed), None)
     if changed is not None:
@@ -150,7 +181,8 @@ def _of_one_maker(model: str, best: Sequence[str], judges: pd.DataFrame) -> Poli
     clause, warning = on_one_maker(
         len(judges), "the leader's maker" if len(best) == 1 else f"the maker of {model}"
     )
-    return Policy(f"but {clause}", (warning, *_on_judges(judges)), OTHER_MAKER)
+    on_maker = RankingWarning(warning, Kind.MAKERS)
+    return Policy(f"but {clause}", (on_maker, *_on_judges(judges)), OTHER_MAKER)
 
 
 def leading(board: pd.DataFrame) -> list[str]:
@@ -246,7 +278,7 @@ NAMED_WARNED = 3  # judges up to which the problem of each is named
 MOST_WEIGHT = 2 / 3  # share of the information from which one judge outweighs all others two to one
 
 
-def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
+def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[RankingWarning]:
     """The warnings on the largest component, by the table of its judges."""
     fitted = ranking.fit
     warnings = [
@@ -273,10 +305,10 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
         warnings.append("The ranking changes a lot if all judges count equally (see the notes).")
     if not ranking.clustered or ranking.fit.errors.flips is not None or ranking.sampled_by == JUDGMENT:
         warnings.append(_on_dependence(ranking))
-    return warnings
+    return [RankingWarning(text) for text in warnings]
 
 
-def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
+def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[RankingWarning]:
     """Which judges have a problem, or may have; `stays` where the leader is the same without them.
 
     Judges with few answers, who have one row together, are not among those that are assessed.
@@ -288,7 +320,7 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
         who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
         how = "it judges" if unsure.sum() == 1 else "they judge"
         of_all = f"{unsure.sum()} of {counted(len(judges), 'judge')}{enough}"
-        yield f"The answers of {of_all} do not show how well {how}{who}."
+        yield RankingWarning(f"The answers of {of_all} do not show how well {how}{who}.", Kind.UNKNOWN)
     doubtful = judges[judges["judge"].isin(panel.flagged(judges))]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
@@ -298,7 +330,8 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
                 f"{shortened(judge)} ({what})" for judge, what in zip(names, doubtful["verdict"], strict=True)
             ]
         of_all = f"{len(doubtful)} of {counted(len(judges), 'judge')}{enough}"
-        yield f"{of_all} {have} a problem (see Judges on the page): {listed(names)}.{stays}"
+        problem = f"{of_all} {have} a problem (see Judges on the page): {listed(names)}.{stays}"
+        yield RankingWarning(problem, Kind.JUDGES)
 
 
 def unread(ranking: Record) -> list[str]:

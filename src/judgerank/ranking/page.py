@@ -21,7 +21,7 @@ from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, larger_ties,
 from judgerank.model.naming import formula, treatment_of_ties
 from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
-from judgerank.ranking.choices import Record
+from judgerank.ranking.choices import WHOSE, Record
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES, file_names, parquet_note
 from judgerank.ranking.first_screen import judges_of, pictures
 from judgerank.ranking.page_options import FILTERS, Additions, Texts
@@ -31,6 +31,7 @@ from judgerank.ranking.studies.leaderboards import BY_CHANCE
 from judgerank.ranking.studies.next_comparisons import CHANCE, NOBODY
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import View, views
+from judgerank.reading.layouts.table import ONE_JUDGE
 
 # Columns of a page's tables: what is shown above each, and what it means.
 ENDS = (("low", "from"), ("high", "to"))
@@ -49,6 +50,8 @@ HEADS |= {"share_own": "own model wins", "share_expected": "others expect"}
 HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
 HEADS |= {f"{end}_{name}": word for end, word in ENDS for name in ("flip_rate", "reliability")}
 HEADS |= {f"reliability_{end}": word for end, word in ENDS}
+HEADS |= {"log_odds": "log-odds", "n_judges": "judges", "is_informative": "informative", "most": "departs most on"}
+HEADS |= {f"{end}_{whose}": f"{word} ({whose.replace('_', ' ')})" for end, word in ENDS for whose in WHOSE}
 FURTHER = (*strengths(MOST_STRENGTHS)[1:], *larger_ties(range(MOST_TIED + 1)))
 BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, FURTHER))
 HEADS |= {
@@ -106,9 +109,39 @@ ABOUT = {
     f"{CHANCE:.0%} power if the estimated gap is right; empty where the models are too close or the judges too "
     "uncertain",
 }
+# What columns mean in one table, where that is not what they mean elsewhere.
+ABOUT_IN = {
+    "judges": {"comparisons": "number of judgments by it"},
+    "next": {"comparisons": "number of judgments to collect of these two models by this judge"},
+    "effective_judges": {
+        "estimate": "how many equally informative, independent judges would give as much information",
+        "is_informative": "whether its interval excludes anything from one judge to all of them",
+    },
+    "favourites": {
+        "share_won": "share of these votes that the model won, a tie counting half: as observed",
+        "log_odds": "by how much the judge favours the model; negative if it slights the model",
+    },
+    "fitness": {
+        "name": "judge or question that is tested",
+        "most": "the pair, or the model that the judge favours, on which the answers depart most",
+    },
+}
+# What columns mean on a board of scores, where nobody prefers a model.
+ABOUT_SCORES = {
+    "win_rate": "how often it would score higher than another model on a task, averaged over the others: "
+    "estimated by the fit",
+    "versus": "how often it would score higher on a task than the model chosen above, by the fit",
+    "comparisons": "number of comparisons with another model on a task",
+}
+WIN_RATE_OF_VOTES = "how often the panel would prefer them over another model"
+WIN_RATE_OF_SCORES = "how often they would score higher than another model on a task"
 HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 OTHERS = {"own_maker": "Votes of judges on models of their own maker"}
 OTHERS |= {"favourites": "Judges who favour, or slight, a single model"}
+OTHERS |= {
+    "effective_judges": "Effective number of judges",
+    "whose_opinion": "Scores with intervals for this panel, and for judges like these",
+}
 OTHERS |= {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
 OTHERS |= {"mean_scores": "Mean scores less the mean of all models"}
 OTHERS |= {
@@ -127,6 +160,8 @@ def methods(ranking: Record) -> list[str]:
         (f"Component {number}: " if several else "") + _fit_of(fitted, ranking.judgments)
         for number, fitted in enumerate(ranking.fits, 1)
     ]
+    if ranking.fit.errors.sizes is not None:
+        return [*texts, SCALE_OF_SCORES]
     scale = (
         "Scores sum to zero. A difference is the log-odds that the panel prefers the better model: a judge drawn "
         "as often as it judged, shown either model first. That is exact for differences of the usual size (root "
@@ -141,6 +176,10 @@ METHOD_OF_SCORES = (
     "over tasks. Pairs are tested by paired t-tests, and by McNemar's exact test where scores have two values; "
     "significance is Holm's (1979). The leaderboard has the scores in log-odds: multiplied so that they vary as "
     "much as those that the signs of the differences give. Win rates follow from these."
+)
+SCALE_OF_SCORES = (
+    "Scores of the leaderboard sum to zero. A difference is about the log-odds that the better model scores "
+    "higher on a task. Differences and their intervals are on this scale."
 )
 
 
@@ -217,6 +256,7 @@ def to_html(ranking: Record, has_files: bool = False, additions: Additions | Non
     tables, level = ranking.tables, ranking.settings.level
     board = tables["leaderboard"]
     listed = board.assign(elo=ELO_MEAN + ELO_POINTS * board["score"], versus=np.nan)
+    has_scores, has_judges = ranking.fit.errors.sizes is not None, _has_judges(ranking)
     listed = listed[[*(name for name in listed if name != "comparisons"), "comparisons"]]
     links = {} if additions.facts is None else _links(additions.facts, listed["model"])
     if additions.facts is not None:
@@ -233,13 +273,16 @@ def to_html(ranking: Record, has_files: bool = False, additions: Additions | Non
         filters=_filters(additions, ranking),
         changelog=additions.changelog,
         changes=_changes(additions),
-        judges_drawn=judges_of(ranking),
+        has_scores=has_scores,
+        win_rate_in_words=WIN_RATE_OF_SCORES if has_scores else WIN_RATE_OF_VOTES,
+        has_judges=has_judges,
+        judges_drawn=judges_of(ranking) if has_judges else [],
         read=ranking.judgments.remarks,
         remarks=ranking.remarks[len(ranking.judgments.remarks) :],
         level=f"{level:.0%}",
         links=[*file_names(tables).values(), "run.json"] if has_files else [],
         parquet_note=parquet_note(tables) if has_files else "",
-        board=_table("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links),
+        board=_table("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links, has_scores),
         several=len(ranking.fits) > 1,
         judges=_table("judges", "Judges, most discriminating first", tables["judges"]),
         verdicts=_meanings(ranking),
@@ -258,6 +301,11 @@ def to_html(ranking: Record, has_files: bool = False, additions: Additions | Non
     )
 
 
+def _has_judges(ranking: Record) -> bool:
+    """Whether there is anything to say of judges: not where one gave all scores, or nobody did."""
+    return ranking.fit.errors.sizes is None or ranking.judgments.n_judges > 1
+
+
 def _meanings(ranking: Record) -> dict[str, str]:
     """Meanings of the judges' verdicts, each by its name in the table."""
     meanings = {
@@ -271,7 +319,12 @@ def _meanings(ranking: Record) -> dict[str, str]:
 
 def _other_tables(tables: dict[str, pd.DataFrame]) -> list[Shown]:
     names = [name for name in tables if name in OTHERS or name not in TABLES]
-    return [_table(f"other-{name}", OTHERS.get(name, name), tables[name]) for name in names]
+    return [_table(f"other-{name}", OTHERS.get(name, _in_words(name)), tables[name]) for name in names]
+
+
+def _in_words(name: str) -> str:
+    """A column or a table of an extension, as a heading."""
+    return name.replace("_", " ")
 
 
 def _table(
@@ -280,8 +333,11 @@ def _table(
     frame: pd.DataFrame,
     precise: dict[str, int] | None = None,
     links: dict[str, list[str]] | None = None,
+    has_scores: bool = False,
 ) -> Shown:
-    return shown(key, caption, frame, HEADS, ABOUT, HIDDEN, precise, links)
+    heads = {str(name): HEADS.get(str(name), _in_words(str(name))) for name in frame}
+    about = ABOUT | ABOUT_IN.get(key.removeprefix("other-"), {}) | (ABOUT_SCORES if has_scores else {})
+    return shown(key, caption, frame, heads, about, HIDDEN, precise, links)
 
 
 def _links(facts: pd.DataFrame, models: pd.Series) -> dict[str, list[str]]:
@@ -335,6 +391,9 @@ def json_number(x: float) -> float | None:
 
 def _source_line(ranking: Record) -> str:
     judgments, c = ranking.judgments, ranking.judgments.comparisons
+    left_out = [*judgments.left_out_by_request, *ranking.recusal.on_left_out()]
+    if ranking.fit.errors.sizes is not None:
+        return " ".join([_scores_line(judgments, ranking.fit.errors.sizes.n_tasks), *left_out])
     size = counted(len(ranking.recusal.judgments.frame), "record")
     if c.stages is not None:
         size = counted(
@@ -344,7 +403,18 @@ def _source_line(ranking: Record) -> str:
         f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by "
         f"{counted(judgments.n_judges, 'judge')}, from {judgments.source.get('file', 'a table')} ({size})."
     )
-    return " ".join([line, *judgments.left_out_by_request, *ranking.recusal.on_left_out()])
+    return " ".join([line, *left_out])
+
+
+def _scores_line(judgments: Judgments, n_tasks: int) -> str:
+    """How many scores there are, by whom if that is known, and where they are from."""
+    c = judgments.comparisons
+    by = counted(len(c.judges), "judge") if len(c.judges) > 1 else c.judges[0]
+    scores = (
+        f"Scores of {len(c.models):,} models on {counted(n_tasks, 'task')}{'' if by == ONE_JUDGE else f' by {by}'}"
+    )
+    n_comparisons = f"{c.n_comparisons:,.0f} comparisons of two models on a task"
+    return f"{scores}, from {judgments.source.get('file', 'a table')} ({n_comparisons})."
 
 
 def _data(ranking: Record, texts: Texts | None) -> dict[str, Any]:
@@ -361,6 +431,8 @@ def _data(ranking: Record, texts: Texts | None) -> dict[str, Any]:
     return {
         "models": models,
         "ordered": ranking.judgments.ordered,
+        "has_scores": ranking.fit.errors.sizes is not None,
+        "has_judges": _has_judges(ranking),
         "scores": scores.round(6).tolist(),
         "components": parts,
         "judges": names,
@@ -460,7 +532,8 @@ def _categories(ranking: Record) -> list[tuple[str, Shown]]:
     table = ranking.tables.get("categories")
     if table is None:
         return []
+    has_scores, boards = ranking.fit.errors.sizes is not None, table.drop(columns="category")
     return [
-        (str(name), _table(f"category-{number}", f"{name}, best first", rows.drop(columns="category")))
-        for number, (name, rows) in enumerate(table.groupby("category", sort=True), 1)
+        (str(name), _table(f"category-{number}", f"{name}, best first", rows, has_scores=has_scores))
+        for number, (name, rows) in enumerate(boards.groupby(table["category"], sort=True), 1)
     ]

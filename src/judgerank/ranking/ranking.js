@@ -60,7 +60,7 @@ function farthest(i, j) {
 // the judgments behind a pair or a judge: question, both answers and every judge's words where the texts are here
 const behind = byId("behind"), PAGE = 100, READ = 20;
 let listed = [], shownRows = 0, reading = null;
-const COLUMNS = { question: "question", shown: data.ordered ? "shown first, second" : "models", judge: "judge", answer: "preferred", times: "times", reply: "reply" };
+const COLUMNS = { question: data.has_scores ? "task" : "question", shown: data.ordered ? "shown first, second" : "models", judge: "judge", answer: data.has_scores ? "higher score" : "preferred", times: "times", reply: "reply" };
 const preferred = (row) => ({ a: data.models[data.records.first[row]], b: data.models[data.records.second[row]] })[data.records.answer[row]] ?? data.records.answer[row];
 function tabled(rows) {
   const r = data.records, body = behind.querySelector("tbody");
@@ -105,7 +105,7 @@ function more() {
   shownRows += next.length;
   byId("behind-more").hidden = shownRows >= listed.length;
 }
-const present = () => Object.keys(COLUMNS).filter((name) => ["shown", "judge", "answer"].includes(name) || data.records[name]?.length);
+const present = () => Object.keys(COLUMNS).filter((name) => (name === "judge" ? data.has_judges : ["shown", "answer"].includes(name) || data.records[name]?.length));
 function open(head, told, rows, pair) {
   const byQuestion = new Map();
   for (const row of rows) byQuestion.set(data.records.question[row], [...(byQuestion.get(data.records.question[row]) ?? []), row]);
@@ -134,7 +134,8 @@ function openPair(i, j) {
   const { count, won } = record(i, j), r = data.records;
   const told = [];
   const p = chance(i, j);
-  if (p !== null) told.push(`The model estimates that ${data.models[i]} is preferred in ${(100 * p).toFixed(0)}%.`);
+  const wins = data.has_scores ? ["scores higher on", " of tasks"] : ["is preferred in", ""];
+  if (p !== null) told.push(`The model estimates that ${data.models[i]} ${wins[0]} ${(100 * p).toFixed(0)}%${wins[1]}.`);
   const row = rowOf(testedRow, i, j);
   if (row !== undefined) {
     const t = data.tested, sign = t.first[row] === i ? 1 : -1;
@@ -224,7 +225,7 @@ function link(cell, label, action) {
 function links() {
   const { judges, neighbours } = tables;
   const column = (table, name) => table.column(`${name}:name`).nodes().toArray();
-  for (const cell of column(judges, "judge")) {
+  for (const cell of judges ? column(judges, "judge") : []) {
     const name = cell.textContent;
     link(cell, "its judgments", () => openJudge(name));
   }
@@ -232,7 +233,7 @@ function links() {
   const [first, second] = ["first", "second"].map((name) => column(neighbours, name));
   first.forEach((cell, row) => {
     const [i, j] = [place.get(cell.textContent), place.get(second[row].textContent)];
-    link(cell, `judgments against ${data.models[j]}`, () => openPair(i, j));
+    link(cell, `${data.has_scores ? "tasks" : "judgments"} against ${data.models[j]}`, () => openPair(i, j));
   });
 }
 

@@ -15,7 +15,7 @@ from judgerank.data.cache import Shown
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import INDIVIDUAL, Judgments
-from judgerank.data.listing import counted
+from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.by_sizes import made_of_scores
@@ -32,8 +32,17 @@ from judgerank.ranking.study import MOST_SAMPLED, may_use_sizes
 from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
-from judgerank.trust.fragility import Fragility, fragility
-from judgerank.trust.sentences import at_least_sentence, legend, neighbours, on_number, on_panel, top_sentence
+from judgerank.trust.fragility import Fragility, RemovedRows, fragility
+from judgerank.trust.sentences import (
+    SWAP,
+    TIE,
+    at_least_sentence,
+    legend,
+    neighbours,
+    on_number,
+    on_panel,
+    top_sentence,
+)
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs
@@ -126,8 +135,8 @@ class TrustReport(Shown):
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
-    def summary(self) -> tuple[list[str], str]:
-        """The findings in sentences, and the table of neighbours with its legend: what fits one screen.
+    def summary(self) -> tuple[list[str], str, list[str]]:
+        """The findings in sentences, the tables of neighbours, and their legend: what fits one screen.
 
         Not in it: the judgments to remove, each judge's part and what another judge would add.
         """
@@ -136,8 +145,8 @@ class TrustReport(Shown):
         table = neighbours(self.fragility.changes)
         more = len(table) - SHOWN
         hidden = [f"{counted(more, 'more pair')}: --verbose"] if more > 0 else []
-        rows = table.head(SHOWN)
-        return [_title(self), *points], "\n".join([rows.to_string(index=False), *hidden, *legend(rows)])
+        tables, explained = _neighbours(table.head(SHOWN))
+        return [_title(self), *points], tables, [*hidden, *explained]
 
     def _line(self) -> str:
         return f"{self.judgments.title}: smallest removals that change the ranking, effective number of judges"
@@ -181,10 +190,12 @@ def trust_report(
         )
     if len(parts) > 1:
         remarks.append(
-            f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest."
+            f"The comparisons fall into {len(parts)} unconnected groups of models. This report is on "
+            f"the largest: {listed(part.comparisons.models)}."
         )
     question = _behind(part, settings)[1]
-    fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None
+    fragile = fragility(fitted, part.comparisons, question, settings.level, most, progress)
+    fragile, panel = _with_single_judge(fragile, fitted, part.comparisons), None
     if part.comparisons.stages is not None:
         return _of_rankings(part, fitted, fragile, settings, remarks)
     if question is None:
@@ -234,6 +245,30 @@ def _behind(part: Judgments, settings: Settings) -> tuple[Comparisons, IntArray 
     return part.comparisons, part.question if by_question else None
 
 
+def _with_single_judge(fragile: Fragility, fitted: Fit, comparisons: Comparisons) -> Fragility:
+    """The removals, with one judge as the smallest set of judges wherever leaving one out changes the leader.
+
+    The search goes by forecasts and tries few challengers, so it may miss what the ranking without a judge shows.
+    """
+    changes, judges, leader = fragile.changes, fragile.judges, fitted.scores.idxmax()
+    at = np.flatnonzero(
+        (changes["change"] == "top") & (changes["by"] == "judges") & (changes["size"] != 1).fillna(True)
+    )
+    alone = judges[judges["top"].notna() & (judges["top"] != leader)]
+    if not len(at) or alone.empty:
+        return fragile
+    judge, second = alone.iloc[0][["judge", "top"]]
+    row, changed = int(at[0]), changes.copy()
+    found = {"second": second, "at_least": 1, "size": 1, "forecast": np.nan, "why": ""}
+    found["share"] = 1 / changes["total"].iloc[row]
+    for name, value in found.items():
+        changed.loc[changed.index[row], name] = value
+    rows = np.flatnonzero(comparisons.judge == comparisons.judges.index(judge))
+    removed = list(fragile.removed)
+    removed[row] = RemovedRows(rows, np.asarray(comparisons.count[rows], float))
+    return replace(fragile, changes=changed, removed=tuple(removed))
+
+
 def _numbers(judgments: Judgments) -> IntArray:
     """Number of every record's judgment as it was read, from 1; rows of one ranking have one."""
     c = judgments.comparisons
@@ -267,9 +302,9 @@ def _lines(report: TrustReport) -> Iterator[str]:
     yield from (f"- {text}" for text in report.remarks)
     yield "\nSmallest removals found that change the ranking"
     yield from (f"- {text}" for text in _on_the_leader(report))
-    table = neighbours(report.fragility.changes)
-    yield f"\n{table.to_string(index=False)}"
-    yield from legend(table)
+    tables, explained = _neighbours(neighbours(report.fragility.changes))
+    yield f"\n{tables}"
+    yield from explained
     yield ""
     yield from _first_records(report)
     of_judges = _on_judges(report)
@@ -292,6 +327,20 @@ def _title(report: TrustReport) -> str:
         f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
         f"{counted(report.judgments.n_judges, 'judge')}, {size}, --model {report.fitted.model.name}"
     )
+
+
+def _neighbours(table: pd.DataFrame) -> tuple[str, list[str]]:
+    """A table for each kind of change, narrow enough for a terminal, below what it counts; and the legend."""
+    kinds = [kind for kind in (SWAP, TIE) if any(str(name).startswith(kind) for name in table)]
+    explained = list(legend(table))  # first a line for each kind
+    tables = []
+    for kind, title in zip(kinds, explained, strict=False):
+        names = {name: name.removeprefix(kind).strip() for name in map(str, table) if name.startswith(kind)}
+        rows = table[["first", "second", *names]].rename(columns=names)
+        rows = rows[(rows[[*names.values()]] != "").any(axis=1)]  # of pairs that can change so
+        title = title.partition(" (")[0]
+        tables.append(f"{title[0].upper()}{title[1:]}:\n{rows.to_string(index=False)}")
+    return "\n\n".join(tables), explained[len(kinds) :]
 
 
 def _on_the_leader(report: TrustReport) -> list[str]:

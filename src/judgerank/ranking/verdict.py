@@ -22,12 +22,13 @@ from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
+from judgerank.order.claims import Claims
 from judgerank.order.head_to_head import shortest_cycle
 from judgerank.ranking import score_boards
 from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest
-from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
+from judgerank.ranking.judge_policy import Kind, Policy, RankingWarning, policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.judge_notes import NAME as EFFECTIVE
@@ -152,36 +153,84 @@ TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are 
 
 
 @dataclass(frozen=True)
+class Favours:
+    """A judge whose taste for one model stands out.
+
+    Attributes
+    ----------
+    judge, model : str
+    log_odds : float
+        By how much the judge favours the model; negative if it slights the model.
+    left_out : int
+        Votes of the judge on the model that do not count.
+    """
+
+    judge: str
+    model: str
+    log_odds: float
+    left_out: int
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The result that a reader needs first.
 
     Attributes
     ----------
-    headline : str
+    claim : str
         Who leads, without a full stop.
-    lead, change, next : str
-        How sure that is; what would change it; what to do next. Sentences, empty where there is nothing to say.
-    categories : str
-        Which model leads in which category, where that differs; else empty.
+    condition : str
+        What limits the claim, to follow a comma; empty where nothing does.
+    evidence : str
+        The difference between the first two models, and whether it is significant.
+    ranks : str
+        Which ranks the leader may have, and which models may be as good.
+    change, next : str
+        What would change who leads; what to do next. Sentences, empty where there is nothing to say.
     facts : list of (str, str)
         A number and what it counts.
-    warnings : list of str
-        Sentences.
+    warnings : list of RankingWarning
+    categories : str
+        Which model leads in which category, where that differs; else empty.
     caution : str
         What belongs beside the headline wherever it stands alone, such as on a card; empty where nothing does.
     gate : str
         Which command decides whether one of exactly two models may replace the other; else empty.
+    favourites : list of Favours
+        Judges who favour, or slight, a single model.
+    on_favourites : list of str
+        Sentences on these and on whether their votes count, for each group of models that were compared.
     """
 
-    headline: str
-    lead: str
+    claim: str
+    condition: str
+    evidence: str
+    ranks: str
     change: str
     next: str
     facts: list[tuple[str, str]]
-    warnings: list[str]
+    warnings: list[RankingWarning]
     categories: str = ""
     caution: str = ""
     gate: str = ""
+    favourites: Sequence[Favours] = ()
+    on_favourites: Sequence[str] = ()
+
+    @property
+    def headline(self) -> str:
+        """Who leads and on which condition, without a full stop."""
+        return _joined(self.claim, self.condition)
+
+    @property
+    def lead(self) -> str:
+        """How sure the lead is."""
+        return " ".join(filter(None, [self.evidence, self.ranks]))
+
+    def caveats(self) -> list[str]:
+        """All that bears on whether to believe the headline, the most important first."""
+        by_importance = sorted(self.warnings, key=lambda warning: list(Kind).index(warning.kind))
+        warnings = [f"Warning: {warning}" for warning in by_importance]
+        return [text for text in (*warnings, self.categories, *self.on_favourites, self.change) if text]
 
     def lines(self) -> list[str]:
         """The verdict as lines of text, the headline first."""
@@ -204,7 +253,8 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
     if len(ranking.fits) == 1 and all_ties(ranking.judgments.comparisons):
         lead = f"All answers are ties, so there is nothing to rank. {HARDER}"
         title = f"No clear leader among {in_words(len(board))} models"
-        return Verdict(title, lead, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
+        facts = _facts(ranking, judges.assign(information=np.nan))
+        return Verdict(title, "", lead, "", "", "", facts, [RankingWarning(text) for text in unread(ranking)])
     order = None if len(ranking.fits) > 1 else one_order(ranking.fit.comparisons, *board["model"].iloc[:2])
     policy, best = policy_of(ranking), board[board["rank_low"].eq(1).fillna(False)]
     circle = shortest_cycle(ranking.fit, ranking.settings.level)
@@ -213,12 +263,12 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
     of_circle = f"{_no_order(circle).removeprefix('but ')}." if circle else ""
     where = "" if order else by_category(ranking, best["model"].iloc[0] if len(best) == 1 else "")
     return Verdict(
-        _headline(ranking, board, pairs, order.unless if order else "", policy.condition or _no_order(circle)),
-        _lead(ranking, board, pairs, order),
+        *_headline(ranking, board, pairs, order.unless if order else "", policy.condition or _no_order(circle)),
+        *_lead(ranking, board, pairs, order),
         _change(ranking, board, passed_on),
         next_step or f"{CHOOSE if where else ''}{_next(ranking, board, pairs)}",
         _facts(ranking, judges),
-        [*([order.sentence()] if order else []), *policy.warnings, *warnings_of(ranking, judges)],
+        _warnings(ranking, judges, order, policy),
         where,
         " ".join(filter(None, [policy.caution, of_circle])),
         on_two_variants(
@@ -226,7 +276,29 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
             run_again("gate", ranking.judgments, passed_on=passed_on),
             ranking.judgments.source.get("given", ()),
         ),
+        _favourites(ranking),
+        [remark for remark in ranking.remarks if SAID in remark],
     )
+
+
+def _warnings(
+    ranking: Record, judges: pd.DataFrame, order: ShownOrder | None, policy: Policy
+) -> list[RankingWarning]:
+    """All warnings with their kinds."""
+    return [
+        *([RankingWarning(order.sentence(), Kind.POSITIONS)] if order else []),
+        *policy.warnings,
+        *warnings_of(ranking, judges),
+    ]
+
+
+def _favourites(ranking: Record) -> list[Favours]:
+    """Judges who favour, or slight, a single model."""
+    table = ranking.tables.get(FAVOURITES)
+    if table is None:
+        return []
+    columns = (table[name].tolist() for name in ("judge", "model", "log_odds", "left_out"))
+    return [Favours(*row) for row in zip(*columns, strict=True)]
 
 
 def _no_order(circle: Sequence[str]) -> str:
@@ -234,17 +306,30 @@ def _no_order(circle: Sequence[str]) -> str:
     return f"but {in_order(circle)} beat each other in a circle" if circle else ""
 
 
-def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless: str, but: str) -> str:
+def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless: str, but: str) -> tuple[str, str]:
     """Who leads, and on which condition: `but` at any rate, on positions if the lead is significant."""
+    claim, may_be_as_good = _claim(board, pairs, _lacking(ranking) if len(ranking.fits) == 1 else "data")
     if len(ranking.fits) > 1:
         n_groups = in_words(len(ranking.fits))
         lead = f"No overall leader: {n_groups} groups of models were never compared with each other"
-        return f"{lead}. In the first: {headline(board, pairs)}, {but}" if but else lead
-    lead = headline(board, pairs, _lacking(ranking))
+        return (f"{lead}. In the first: {claim}", _joined(may_be_as_good, but)) if but else (lead, "")
     claims = claims_of(board, pairs)
-    is_significant = claims is not None and claims.separates(*board["model"].iloc[:2])
-    condition = but or (unless if is_significant else "")
-    return f"{lead}, {condition}" if condition else lead
+    if but or claims is None or not claims.separates(*board["model"].iloc[:2]):
+        return claim, _joined(may_be_as_good, but)
+    return (claim, _joined(may_be_as_good, unless)) if may_be_as_good else (_joined(claim, unless), "")
+
+
+def _claim(board: pd.DataFrame, pairs: pd.DataFrame, lacking: str) -> tuple[str, str]:
+    """Who leads, and which other models may be as good, to follow a comma."""
+    lead, claims = headline(board, pairs, lacking), claims_of(board, pairs)
+    if claims is None or not (claims.has_any and claims.contenders):
+        return lead, ""
+    claim, _, others = lead.rpartition(", but ")
+    return claim, f"but {others}"
+
+
+def _joined(*clauses: str) -> str:
+    return ", ".join(filter(None, clauses))
 
 
 def _lacking(ranking: Record) -> str:
@@ -255,17 +340,24 @@ def _lacking(ranking: Record) -> str:
     return "judges" if pairs(panel_fit, ranking.settings.level)["separated"].any() else "data"
 
 
-def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> str:
+def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> tuple[str, str]:
+    """How far the first model is ahead of the second and how surely; which ranks it may have."""
     best, second = board.iloc[0], board.iloc[1]
     where = "" if len(ranking.fits) == 1 else "In the first group, "
     text = f"{where}{_preferred(ranking, best, second)}"
     claims = claims_of(board, pairs)
     if claims is None or pd.isna(best["rank_low"]):  # other groups may have intervals
-        return f"{text}. This fit has no confidence intervals, so the difference may be chance."
+        return f"{text}. This fit has no confidence intervals, so the difference may be chance.", ""
     is_separated = claims.separates(best["model"], second["model"])
     how = "a significant difference" if is_separated else "no significant difference"
     if order and order.position and is_separated:
         how = f"{how}, {order.unless}"
+    return f"{text}: {how}.", _ranks(ranking, board, claims, order)
+
+
+def _ranks(ranking: Record, board: pd.DataFrame, claims: Claims, order: ShownOrder | None) -> str:
+    """Which ranks the leader may have, for whose opinion, and which models may be as good."""
+    best, all_ = board.iloc[0], "all models" if len(ranking.fits) == 1 else "all its models"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
     name = best["model"]
     range_ = f"{name} ranks first" if low == high == 1 else f"the true rank of {name} is between {low} and {high}"
@@ -273,9 +365,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
         range_ = f"Only if judges favour neither position, {range_}"
     elif low != high:
         range_ = f"T{range_[1:]}"
-    text = (
-        f"{text}: {how}. {range_} ({level} for {_whose(ranking)}, jointly for all {'its ' * bool(where)}models)."
-    )
+    text = f"{range_} ({level} for {_whose(ranking)}, jointly for {all_})."
     if ranking.fit.errors.tastes:
         text = (
             f"{text} The judges seem to differ in taste, so this and all intervals allow for which judges were "
