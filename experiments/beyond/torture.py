@@ -18,6 +18,7 @@ from replication.records import provenance, store
 from replication.replicate import Study
 from replication.tables import Table
 from studies.config import main
+from studies.torture.collecting import miscollected, misread_panel
 from studies.torture.commands import misanswered
 from studies.torture.fits import certificate_false, differs_by_version, maximum_missed, runaway_missed
 from studies.torture.reading import misread, misread_slip
@@ -35,6 +36,8 @@ PARTS = {
     "inputs": (misread, "forms", "form", "misread, or no sentence"),
     "slips": (misread_slip, "layouts", "layout", "misread, or no sentence"),
     "replies": (misread_reply, "ways", "way", "a vote that the reply does not give, or one unread"),
+    "panels": (misread_panel, "ways", "way", "a defect, no sentence, over 1 GB or over 20 s"),
+    "collects": (miscollected, "ways", "way", "a judgment lost, doubled or false, or no sentence"),
     "commands": (misanswered, "commands", "command", "a defect, no sentence, or a file left by a refusal"),
     "sizes": (outgrown, "forms", "form", "no sentence, over 2 GB or over 60 s"),
     "kills": (lost, "kinds", "kind", "lost or mixed"),

@@ -16,8 +16,8 @@ import yaml
 from judgerank.cli import app
 from judgerank.gating import callers
 from replication.config import ROOT
+from studies.torture.endpoint import serving
 from tests.replication.hosted_runner import CITATION, DIGEST, Runner, filled, make_targets, missing_targets
-from tests.tool.endpoint import serving
 
 WORKFLOWS = {path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / ".github/workflows").glob("*.yml")}
 JOBS = [(name, job) for name, workflow in sorted(WORKFLOWS.items()) for job in workflow["jobs"]]

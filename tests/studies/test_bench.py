@@ -46,7 +46,7 @@ from studies.stored_speed import (
     with_measured,
     worse,
 )
-from studies.torture import commands, fits, reading, replies, writing
+from studies.torture import collecting, commands, fits, reading, replies, writing
 from tests import forked
 from tests.real_data import FILES, needs_data
 from tests.replication.test_config import composed
@@ -378,6 +378,8 @@ def test_a_few_of_every_kind_end_well(tmp_path):
         "kills": 3,
         "maxima": 1,
         "replies": 80,
+        "panels": 50,
+        "collects": 10,
         "secrets": 3,
         "sizes": 7,
         "slips": 11,
@@ -492,6 +494,50 @@ def test_a_command_that_fails_in_its_own_way_would_be_counted(monkeypatch):
 
     monkeypatch.setattr(commands, "app", broken)
     assert commands.misanswered({"command": "doctor"}, generator(1))["bad"] == 1
+
+
+def test_a_panel_that_ends_otherwise_than_in_a_sentence_would_be_counted(monkeypatch):
+    for status, sentence, named in (
+        ("defect: TypeError", "x", None),
+        ("read", "", "judge"),
+        ("refused", "", None),
+        ("refused", "two\nlines", None),
+        ("refused", "\x1b[31m", None),
+        ("refused", "wrong", "model"),
+        ("refused", "x" * 1000, None),
+    ):
+        assert collecting.panel_faults(status, sentence, named), (status, sentence)
+    assert not collecting.panel_faults("refused", "panel.yaml: judges no. 1.model: wrong", "model")
+
+    def broken(path, more):
+        raise RecursionError
+
+    monkeypatch.setattr(collecting, "read_panel", broken)
+    assert collecting.misread_panel({"way": "types"}, generator(1))["bad"] == 1
+
+
+def test_a_judgment_lost_doubled_or_false_would_be_counted(monkeypatch):
+    request = {"question_id": "q0", "model_a": "m2", "model_b": "m1", "judge_model": "j0", "repeat": 0}
+    record = request | {"judge_preferred_model": "a", "finish_reason": "stop"}
+    record |= {"prompt_tokens": 1, "completion_tokens": None}
+    other = record | {"question_id": "q1"}
+    with collecting.serving() as server:
+        server.answered.update(["first", "second"])
+
+        def faults(*records, end=b"\n"):
+            return collecting.ledger_faults(b"\n".join(json.dumps(one).encode() for one in records) + end, server)
+
+        assert not faults(record, other)
+        assert faults(record)  # an answer is lost
+        assert faults(record, record)
+        assert faults(record, other, end=b"")
+        assert faults(record, other | {"judge_preferred_model": "b"})
+        assert faults(record, other | {"finish_reason": "length"})
+        assert faults(record, other | {"prompt_tokens": 1.5})
+        server.answered.update(["first"])
+        assert faults(record, other)  # paid for twice
+    monkeypatch.setattr(collecting, "ended", lambda words: (70, "", "Traceback"))
+    assert collecting._collect()[2]
 
 
 def test_the_stored_counts_are_of_a_whole_run_and_nothing_happened_that_must_not():

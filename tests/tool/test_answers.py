@@ -20,9 +20,9 @@ from judgerank.collecting.answer_sources import read_questions
 from judgerank.collecting.platforms import is_platform, known_platforms, session
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.reading.answers.found import answered, asked, text_of
+from studies.torture.endpoint import serving
 from tests.tool.collecting import collected, judgments
 from tests.tool.command import judgerank
-from tests.tool.endpoint import serving
 
 SAMPLES = Path(__file__).parent / "samples"
 

@@ -12,9 +12,9 @@ import pytest
 
 from judgerank.collecting.batches import providers as forms
 from judgerank.data.listing import counted
+from studies.torture.endpoint import Batching, Server, complete_file, serving
 from tests.forked import Forked
 from tests.tool.collecting import KEY, TOTAL, Done, collected, cost_bound, judgments, rows, started
-from tests.tool.endpoint import Batching, Server, serving, whole
 
 PILOT = 3
 HALF = TOTAL // 2  # requests to each of two judges
@@ -30,7 +30,7 @@ LATER = 10**9  # looks
 
 def judge(form: str, server: Server, **more) -> dict:
     """One that is asked by batch."""
-    at = {"openai": server.url, "anthropic": server.place}[form]
+    at = {"openai": server.url, "anthropic": server.origin}[form]
     return {"judge": "j1", "provider": form, "base_url": at, "api_key_env": "OPENAI_API_KEY", "batch": True} | more
 
 
@@ -439,7 +439,7 @@ def test_a_batch_that_fails_as_a_whole_stops_its_judge(tmp_path):
 def test_results_of_no_request_are_counted_and_kept_out(tmp_path, form):
     def stray(lines):
         other = json.loads(lines[0]) | {"custom_id": "someone-else-1"}
-        return whole([json.dumps(other).encode(), *lines, lines[0]])
+        return complete_file([json.dumps(other).encode(), *lines, lines[0]])
 
     with serving(batching=Batching(tamper=stray)) as server:
         done = run(tmp_path, server, form)
@@ -453,10 +453,10 @@ def test_results_of_no_request_are_counted_and_kept_out(tmp_path, form):
 @pytest.mark.parametrize(
     "tamper",
     [
-        lambda lines: whole(lines)[:-20],
-        lambda lines: whole([b"[]", *lines]),
-        lambda lines: whole([b'{"custom_id": 7}', *lines]),
-        lambda lines: b"\xff\xfe" + whole(lines),
+        lambda lines: complete_file(lines)[:-20],
+        lambda lines: complete_file([b"[]", *lines]),
+        lambda lines: complete_file([b'{"custom_id": 7}', *lines]),
+        lambda lines: b"\xff\xfe" + complete_file(lines),
     ],
     ids=["torn", "list", "number", "bytes"],
 )
@@ -466,7 +466,7 @@ def test_results_that_are_cut_off_are_noticed_and_fetched_by_the_next_run(tmp_pa
         assert done.returncode == 1
         assert "judge 'j1': 2 attempts failed (unreadable" in done.stdout
         assert len(judgments(tmp_path)) == PILOT
-        server.batching.tamper = whole
+        server.batching.tamper = complete_file
         done = run(tmp_path, server, form, *OF_FEW)
         assert done.returncode == 0, done.stderr
         assert server.batching.steps["create"] == 1
@@ -477,7 +477,7 @@ def test_results_that_are_cut_off_are_noticed_and_fetched_by_the_next_run(tmp_pa
 def test_fewer_results_than_told_are_kept_and_the_others_asked_by_the_next_run(tmp_path, form):
     """The one without a result may have been charged for, and counts as much as it may cost."""
     prices = {"prompt_price": 1000, "completion_price": 1000}
-    with serving(batching=Batching(tamper=lambda lines: whole(lines[:-1]))) as server:
+    with serving(batching=Batching(tamper=lambda lines: complete_file(lines[:-1]))) as server:
         done = run(tmp_path, server, form, "--attempts", 2, **prices)
         assert done.returncode == 0, done.stderr
         assert "judge 'j1': 2 attempts failed (fewer results)" in done.stdout
@@ -487,7 +487,7 @@ def test_fewer_results_than_told_are_kept_and_the_others_asked_by_the_next_run(t
         assert not (tmp_path / "judgments.jsonl.batches.json").exists()
         told = PILOT * 0.11 + (HALF - PILOT - 1) * 0.055
         assert float(done.stdout.split("spent ")[-1].split()[0]) > told + 0.5
-        server.batching.tamper = whole
+        server.batching.tamper = complete_file
         done = run(tmp_path, server, form, **prices)
     assert done.returncode == 0, done.stderr
     assert len(judgments(tmp_path)) == HALF
@@ -562,7 +562,7 @@ def test_keys_and_odd_letters_of_a_server_are_not_told(tmp_path):
         return "expired"
 
     def tamper(lines):
-        return whole(lines).replace(b"it took too long", f"{KEY} \\u001b[2J late".encode())
+        return complete_file(lines).replace(b"it took too long", f"{KEY} \\u001b[2J late".encode())
 
     with serving(batching=Batching(outcome=outcome, tamper=tamper)) as server:
         done = run(tmp_path, server, "openai")

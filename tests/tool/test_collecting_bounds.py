@@ -5,23 +5,33 @@ import json
 import os
 import re
 import resource
+import subprocess
+import sys
 import threading
+import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
+from typer.testing import CliRunner
 
+from judgerank.cli import app
+from judgerank.collecting import bounded_yaml
 from judgerank.collecting import ledger as ledger_module
+from judgerank.collecting.checking import keys_of
 from judgerank.collecting.ledger import Ledger, Replaced
 from judgerank.collecting.response import retry_after
 from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.settings import Judge, read_panel
 from judgerank.collecting.task_order import Task
 from judgerank.collecting.transport import DEEPEST, LARGE, LARGEST_BODY, TooDeep, checked_body
-from judgerank.data.errors import DataError
-from tests.tool.collecting import TOTAL, collected, judgments
-from tests.tool.endpoint import better, serving
+from judgerank.data.errors import ConfigError, DataError
+from studies.torture import collecting as panel_torture
+from studies.torture.endpoint import better, serving
+from tests.tool.collecting import TOTAL, collected, judgments, rows
+from tests.tool.command import environment
 
 REQUEST = {"model_a": "x", "model_b": "y", "judge_model": "j", "repeat": 0}
 
@@ -150,7 +160,10 @@ def test_one_reply_for_all_requests_is_kept_once(tmp_path):
             done = collected(folder, url, "--attempts", 2, "--patience", "1s")
         records = judgments(folder)
         assert done.returncode == 1
-        assert sorted(record["judge_model"] for record in records) == ["j1", "j2"]
+        judges = [record["judge_model"] for record in records]
+        assert (
+            len(set(judges)) == len(judges) == 1 + number
+        )  # an id shows it for a whole server, a text for a judge
 
 
 def test_an_id_that_all_replies_have_is_one_warning(tmp_path):
@@ -164,13 +177,26 @@ def test_an_id_that_all_replies_have_is_one_warning(tmp_path):
     assert done.returncode == 0 and again.returncode == 0, done.stderr + again.stderr
     assert len(records) == 2 * TOTAL and all(map(right, records))
     assert {record["reply_id"] for record in records} == {"chatcmpl-123"}
-    assert (done.stdout + done.stderr).count("chatcmpl-123") == 2  # judges
+    assert (done.stdout + done.stderr).count("chatcmpl-123") == 1  # for both judges of the server
     assert "chatcmpl-123" not in again.stdout + again.stderr
 
 
 def tokens_of(prompt: str) -> dict:
     """What a server counts of a prompt."""
     return {"prompt_tokens": 10 + hash(prompt) % 9999, "completion_tokens": 3, "total_tokens": 13}
+
+
+def test_a_reply_to_another_judge_of_the_server_is_no_vote(tmp_path):
+    """A cache that knows requests by their question alone sends every judge what the first one was sent."""
+
+    def fault(prompt: str, times: int) -> str | None:
+        return "another's" if times == 1 else None
+
+    with serving(fault) as server:
+        done = collected(tmp_path, server.url)
+    assert done.returncode == 0 and server.happened["another's"]
+    assert all(record["model_answered"] == record["judge_model"] for record in judgments(tmp_path))
+    assert len(judgments(tmp_path)) == sum(server.answered.values()) == TOTAL
 
 
 def test_a_long_text_for_another_request_is_refused_with_an_id_that_all_replies_have(tmp_path):
@@ -484,3 +510,121 @@ def test_a_run_whose_file_is_taken_away_says_so_and_keeps_its_judgments(tmp_path
     assert done.returncode == 1 and not path.exists()
     (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
     assert len(kept.read_bytes().splitlines()) >= 3 and kept.name in done.stderr
+
+
+# Panel files that nobody means: each ends in one sentence with the key or the line. Torture draws more of them.
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    return path
+
+
+ODD_FILES = {  # what to make in the place of a panel
+    "another encoding": lambda path: path.write_bytes("judges: []".encode("utf-16")),
+    "no UTF-8": lambda path: path.write_bytes("judges: [{judge: J\u00fcrgen}]".encode("latin-1")),
+    "compressed": lambda path: path.write_bytes(gzip.compress(b"judges: []")),
+    "a folder": lambda path: path.mkdir(),
+    "itself": lambda path: path.symlink_to(path.name),
+    "without end": lambda path: path.symlink_to("/dev/zero"),
+    "nothing": lambda path: path.symlink_to("/dev/null"),
+    "another document": lambda path: path.write_text("judges: []\n...\nmore: ["),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_FILES)
+def test_a_panel_that_is_no_file_of_settings_is_refused_in_a_sentence(tmp_path, answers, kind):
+    path = tmp_path / "panel.yaml"
+    ODD_FILES[kind](path)
+    done = CliRunner().invoke(app, ["collect", str(answers), "--panel", str(path), "--dry-run"])
+    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("judgerank collect: ")]
+    assert done.exit_code in (1, 2) and ("panel.yaml" in sentence or path.resolve(strict=False).name in sentence)
+
+
+def test_every_listed_odd_panel_is_refused_with_its_key_or_line(tmp_path):
+    panels = panel_torture.typed_panels() + [(text, "") for text in panel_torture.ODD_STRUCTURE]
+    assert len(panels) >= 200
+    wrong = []
+    for text, key in panels:
+        path = tmp_path / "panel.yaml"
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        begun = time.process_time()
+        with pytest.raises(ConfigError) as refused:
+            read_panel(path, [])
+        faults = panel_torture.panel_faults("refused", str(refused.value), key)
+        if faults or time.process_time() - begun > panel_torture.SECONDS:
+            wrong.append((text[:120], key, str(refused.value)[:400], faults))
+    assert not wrong, f"{len(wrong)} of {len(panels)}: {wrong}"
+
+
+def test_no_extreme_panel_is_a_defect(tmp_path, answers):
+    wrong = []
+    for key, values in panel_torture.EXTREME.items():
+        for value in values:
+            path = tmp_path / "panel.yaml"
+            path.write_text(json.dumps({"judges": [{**panel_torture.JUDGE, key: value}]}))
+            done = CliRunner().invoke(app, ["collect", str(answers), "--panel", str(path), "--dry-run"])
+            if done.exit_code not in (0, 1) or (done.exit_code and done.stderr.count("\n") != 1):
+                wrong.append(
+                    (key, str(value)[:40], done.exit_code, repr(done.exception)[:200], done.stderr[-400:])
+                )
+    assert not wrong
+
+
+def test_numbers_are_read_as_json_writes_them():
+    """YAML 1.1 takes 1e-06 and 1.5e5 for texts, which would be sent to a server as such."""
+    values = {"a": 1e-06, "b": -1e22, "c": [1.5e-300], "d": "1e", "e": "e5", "f": 0.5}
+    assert keys_of(json.dumps(values), "panel") == values
+    assert keys_of("{a: 1E5, b: +2e+3, c: 1.5e5, d: v1e5}", "panel") == {
+        "a": 1e5,
+        "b": 2e3,
+        "c": 1.5e5,
+        "d": "v1e5",
+    }
+
+
+def test_a_character_that_yaml_cannot_have_is_named_with_its_line():
+    with pytest.raises(ConfigError, match=r"line 2 .*0x1b"):
+        keys_of("judges:\n- \x1b[31m", "panel")
+
+
+def test_dates_are_names_and_numbers_may_be_keys_within_parameters():
+    values = keys_of("{judge: 2024-05-01, model: 2024-99-99, params: {logit_bias: {50256: -100}}}", "panel")
+    judge = Judge.model_validate(values)
+    assert (judge.judge, judge.model) == ("2024-05-01", "2024-99-99")
+    assert judge.params == {"logit_bias": {50256: -100}}
+
+
+def test_bounds_of_yaml_are_where_they_say():
+    assert keys_of("[" * bounded_yaml.DEEPEST + "]" * bounded_yaml.DEEPEST, "panel")
+    assert (
+        len(keys_of("[" + "1, " * (bounded_yaml.MOST_VALUES - 1) + "]", "panel")) == bounded_yaml.MOST_VALUES - 1
+    )
+    for text in (
+        "[" * (bounded_yaml.DEEPEST + 1) + "]" * (bounded_yaml.DEEPEST + 1),
+        "[" + "1, " * bounded_yaml.MOST_VALUES + "]",
+    ):
+        with pytest.raises(ConfigError):
+            keys_of(text, "panel")
+    shared = keys_of("{a: &x {k: 1}, b: *x, c: {<<: *x, l: 2}}", "panel")
+    assert shared == {"a": {"k": 1}, "b": {"k": 1}, "c": {"k": 1, "l": 2}}
+    nested = keys_of("{b: &b {a: 1}, q: {x: &x {<<: *b, a: 2}}, y: {<<: *x}}", "panel")
+    assert nested["y"] == nested["q"]["x"] == {"a": 2}
+
+
+@pytest.mark.parametrize("command", [["doctor", "-"], ["rank", "-"], ["gate", "-"]])
+def test_closed_standard_input_is_a_sentence(command):
+    shell = f'exec "{sys.executable}" -m judgerank {" ".join(command)} <&-'
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, env=environment())
+    assert done.returncode in (1, 3), done.stderr
+    assert done.stderr.count("\n") == 1 and " input" in done.stderr
+
+
+def test_a_person_who_is_not_there_is_not_asked(answers):
+    shell = f'exec "{sys.executable}" -m judgerank collect {answers} --judge "judge: me, provider: person" <&-'
+    done = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, env=environment(), cwd=answers.parent
+    )
+    assert done.returncode == 1 and "stopped" in done.stdout + done.stderr, done.stderr

@@ -25,9 +25,9 @@ from judgerank.collecting.transport import Line, guarded, let_through, proxy_for
 from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError
 from studies.torture import writing as torture
+from studies.torture.endpoint import serving
 from studies.torture.writing import ADDRESSES, PROXIES, listening, shows
 from tests.tool.collecting import KEY, TOTAL, collected, judgments
-from tests.tool.endpoint import serving
 
 HERE = "http://here:8000/v1"
 NO_KEYS = Secrets()
@@ -229,7 +229,7 @@ def test_nor_do_batches(tmp_path, form):
     with serving() as server, listening() as proxy:
         given = ("--poll", 0.02, "--pilot", 1)
         env = everywhere(f"http://{proxy.address}")
-        done = collected(tmp_path, url.format(server.place), *given, judges=[judge], env=env)
+        done = collected(tmp_path, url.format(server.origin), *given, judges=[judge], env=env)
         assert done.returncode == 0, done.stderr
         assert server.batching.steps["create"] == 1
         assert proxy.connections == 0
@@ -268,7 +268,7 @@ def test_which_proxy_is_taken(monkeypatch):
 def test_an_address_of_the_environment_is_refused_unless_it_is_allowed(tmp_path, variable):
     judges = [ONE[0] | {"model": PROVIDERS[variable]}]
     with serving() as server:
-        place = server.place if "anthropic" in PROVIDERS[variable] else server.url
+        place = server.origin if "anthropic" in PROVIDERS[variable] else server.url
         env = {variable: f"{place.replace('//', '//me:word@')}"}
         for options in ((), ("--dry-run",)):
             done = collected(tmp_path, None, *options, judges=judges, env=env)

@@ -20,9 +20,9 @@ from judgerank.collecting.costs import Bounds, Budget, at_most, cost, prompt_tok
 from judgerank.collecting.response import AttemptFailed
 from judgerank.collecting.settings import Collection, Judge, Panel, Prompt
 from judgerank.collecting.task_order import Questions, Task
+from studies.torture.endpoint import serving
 from tests.tool.collecting import collected as run
 from tests.tool.collecting import judgments, started
-from tests.tool.endpoint import serving
 from tests.tool.money_collecting import KINDS, collected
 
 PRICED = [{"judge": "j1", "prompt_price": 1000, "completion_price": 1000}]  # an answer costs 0.11, at most 1.9

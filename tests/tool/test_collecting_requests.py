@@ -28,8 +28,8 @@ from judgerank.collecting.task_order import Groups, Questions, Task
 from judgerank.data.errors import ConfigError
 from judgerank.reading.answers.found import Named, images_in
 from replication.config import ROOT
+from studies.torture.endpoint import serving
 from tests.tool.collecting import KEY, collected, command, cost_bound, judgments, rows
-from tests.tool.endpoint import serving
 from tests.tool.record_platforms import DOT
 from tests.tool.test_answers import log, phoenix_recorded, written  # noqa: F401  # a fixture
 
@@ -162,7 +162,7 @@ def test_each_provider_is_sent_images_in_its_own_form(tmp_path):
     table(tmp_path, DOT)
     judges = [SEES | {"judge": "claude", "model": "claude-sonnet-5", "provider": "anthropic"}]
     with serving() as server:
-        done = collected(tmp_path, server.place, judges=judges)
+        done = collected(tmp_path, server.origin, judges=judges)
         assert done.returncode == 0, done.stderr
     (source,) = (part["source"] for each in contents(server) for part in each if part["type"] == "image")
     assert source["type"] == "base64" and source["media_type"] == "image/png" and b64decode(source["data"]) == PNG

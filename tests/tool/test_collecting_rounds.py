@@ -26,8 +26,8 @@ from judgerank.collecting.prompt_settings import Prompt
 from judgerank.collecting.replies import Form, read
 from judgerank.collecting.response import Reply
 from judgerank.collecting.task_order import Questions, Task
+from studies.torture.endpoint import better, serving
 from tests.tool.collecting import JUDGES, KEY, TOTAL, collected, command, judgments, rows
-from tests.tool.endpoint import better, serving
 
 # Requests that are asked again on later days: which, when, and what is said of judges that change.
 DAY = "2026-01-%02dT09:00:00+00:00"

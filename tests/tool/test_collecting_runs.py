@@ -16,9 +16,9 @@ from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.prompts import fill
 from judgerank.data.arrays import generator
 from replication.config import ROOT
+from studies.torture.endpoint import better, serving
 from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, cost_bound, judgments, rows
 from tests.tool.command import environment
-from tests.tool.endpoint import better, serving
 
 
 def test_judgments_are_collected_and_can_be_ranked(tmp_path):
@@ -116,7 +116,7 @@ def test_judges_are_asked_in_the_form_of_their_provider_and_with_their_own_keys(
                 "judge": "claude",
                 "model": "claude-x",
                 "provider": "anthropic",
-                "base_url": other.place,
+                "base_url": other.origin,
                 "api_key_env": "OTHER_KEY",
                 "reasoning_budget": 2000,
                 "params": {"temperature": 1.0},

@@ -377,7 +377,7 @@ def test_the_page_on_answers_works(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "left out, because the model did not answer: south (1)" in done.stderr + done.stdout
-    assert "2 questions, 2 models, 1 requests in all" in done.stderr + done.stdout
+    assert "2 questions, 2 models, 1 request in all" in done.stderr + done.stdout
 
 
 def test_layouts_are_found_in_their_stated_order():

@@ -25,8 +25,8 @@ from judgerank.reading import confined
 from judgerank.reading.contents import Content
 from judgerank.reading.file_formats import opened
 from replication.config import ROOT
+from studies.torture.endpoint import better, serving
 from tests.tool.collecting import collected, rows
-from tests.tool.endpoint import better, serving
 
 HOSTILE = "<script>alert(1)</script>"
 

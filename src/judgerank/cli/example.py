@@ -14,6 +14,7 @@ import typer
 from judgerank.cli.options import ForceOption, JsonOption
 from judgerank.cli.terminal import say, say_json
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted
 from judgerank.writing.targets import Outputs
 
 FORMS = (".csv", ".jsonl")
@@ -58,7 +59,8 @@ def write(path: Path, force: bool, as_json: bool) -> None:
         counts = {"judgments": size, "models": models, "judges": judges, "questions": QUESTIONS}
         say_json("example", {"simulated": True, **counts, "run_next": commands, "files": {"judgments": path}})
         return
-    say(f"{path}: {size:,} simulated judgments of {models} models by {judges} judges on {QUESTIONS} questions.")
+    sizes = f"{counted(models, 'model')} by {counted(judges, 'judge')} on {QUESTIONS} questions"
+    say(f"{path}: {size:,} simulated judgments of {sizes}.")
     say("judge-first favours the answer shown first, and judge-random answers at random.")
     say(f"Next: {commands[0]}   # what does the file support?")
     say(f"      {commands[1]}     # who leads, and how certain is it?")

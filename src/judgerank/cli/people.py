@@ -193,7 +193,8 @@ def _basis(report: PeopleReport) -> str:
     items, persons = report.people.items, report.persons
     who = "one person" if persons == 1 else f"{persons:,} people"
     voted = f"{who} voted on {items.asked.sum():,} of them"
-    panel = f"{len(items.models)} models, {counted(report.n_judges, 'judge')} on {len(items.asked):,} items"
+    panel = f"{counted(len(items.models), 'model')}, {counted(report.n_judges, 'judge')}"
+    panel += f" on {counted(len(items.asked), 'item')}"
     return f"{panel}; {voted}. {report.level:.0%} intervals for {report.whose}."
 
 

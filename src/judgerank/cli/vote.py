@@ -22,6 +22,7 @@ from judgerank.cli.options import (
     shared_help,
 )
 from judgerank.cli.terminal import say, say_json
+from judgerank.data.listing import counted
 
 NEXT = (
     "judgerank rank votes-NAME.jsonl",
@@ -75,6 +76,6 @@ def vote(
     if json:
         say_json("vote", {"items": len(tasks), "run_next": list(NEXT), "files": {"page": page}})
         return
-    say(f"{len(tasks)} items on {page}. Open it in a browser, vote, save the file, then:")
+    say(f"{counted(len(tasks), 'item')} on {page}. Open it in a browser, vote, save the file, then:")
     for line in NEXT:
         say(line)

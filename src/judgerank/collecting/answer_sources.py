@@ -20,7 +20,7 @@ from judgerank.collecting.platforms import fetched, is_platform
 from judgerank.collecting.task_order import Questions
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
-from judgerank.data.listing import listed
+from judgerank.data.listing import counted, listed
 from judgerank.reading.answers import FORMATS, answers_in, recognised_answers
 from judgerank.reading.answers.found import (
     Found,
@@ -265,7 +265,8 @@ def _add(answers: dict[str, dict[str, Text]], text: Mapping[str, Text], answer_r
     answer = answer_read.answer if answer_read.answer is not None else ""
     if _turns(text[name]) != _turns(answer):
         raise DataError(
-            f"record {answer_read.record} answers {_turns(answer)} of the {_turns(text[name])} turns of {name!r}"
+            f"record {answer_read.record} answers {counted(_turns(answer), 'turn')} of {name!r}, which has "
+            f"{_turns(text[name])}"
         )
     answers[name][model] = answer
 

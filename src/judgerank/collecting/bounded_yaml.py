@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import yaml
@@ -12,6 +13,8 @@ MOST_VALUES = 20_000  # once aliases and merges are written out
 LONGEST_INTEGER = 4000  # characters; Python converts no more than 4,300 digits
 PLAIN_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map"))
 MERGE = "tag:yaml.org,2002:merge"
+# numbers as JSON writes them, which YAML 1.1 takes for texts: 1e-06 and 1.5e5
+EXPONENT = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+\Z")
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml comes without types
@@ -26,6 +29,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml comes without type
     }
     yaml_implicit_resolvers: ClassVar = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag in (*PLAIN_TAGS, MERGE)]
+        + ([(PLAIN_TAGS[3], EXPONENT)] if first and first in "-+0123456789" else [])
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 

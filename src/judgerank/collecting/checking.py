@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from yaml.reader import ReaderError
 
 from judgerank.collecting.bounded_yaml import LARGEST, load
 from judgerank.data.errors import ConfigError, DataUnavailableError
@@ -111,6 +112,9 @@ def keys_of(text: str, where: str) -> Any:
     """
     try:
         return load(text)
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ConfigError(f"{where}: line {line} has a character that YAML cannot, {error.character:#x}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         parts = [f"line {mark.line + 1}" if mark else "", getattr(error, "problem", None) or ""]

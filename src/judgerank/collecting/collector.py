@@ -78,7 +78,7 @@ class Collector:
         self._bounds = learned(ledger.records, judges, questions, settings.prompt)
         self._paused_logged = set[str]()
         self._progress: tqdm | None = None
-        self._owners = ReplyOwners()
+        self._owners = ReplyOwners(judges)
         for record in ledger.records:
             told = (record.get(name) for name in ("prompt_tokens", "completion_tokens"))
             self._owners.is_to_another(task_of(record), record.get("reply_id"), str(record.get("raw", "")), *told)
@@ -304,16 +304,16 @@ class Collector:
         AttemptFailed
             If it was the answer to another request before.
         """
-        name, reused_ids = task.judge, self._owners.reused_ids
-        was_reused = name in reused_ids
+        server, reused_ids = self._owners.server(task.judge), self._owners.reused_ids
+        was_reused = server in reused_ids
         told = reply.prompt_tokens, reply.completion_tokens
         is_to_another = self._owners.is_to_another(task, reply.reply_id, reply.text, *told)
-        if name in reused_ids and not was_reused:
+        if server in reused_ids and not was_reused:
             self._say(
-                "judge %r gives different replies the same id (%s): only long texts show now whether a reply was "
-                "sent for another request",
-                name,
-                shortened(reused_ids[name]),
+                "judge %r is on a server that gives different replies the same id (%s): only long texts show now "
+                "whether a reply was sent for another request",
+                task.judge,
+                shortened(reused_ids[server]),
             )
         if is_to_another:
             raise AttemptFailed("reply to another request", paid=True)

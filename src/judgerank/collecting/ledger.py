@@ -23,6 +23,7 @@ from judgerank.collecting.replies import Form, Verdict, read
 from judgerank.collecting.response import Reply
 from judgerank.collecting.task_order import Task
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.listing import counted
 from judgerank.writing.atomic import replace_file
 
 # Money that no judgment shows: attempts that ended without an answer, and requests on their way when a run ended.
@@ -254,10 +255,11 @@ class Ledger:
                 replace_file(kept, content)
                 self._kept = kept
                 break
+        n_written, are = counted(len(self._written), "judgment"), "is" if len(self._written) == 1 else "are"
         if self._kept is None:
-            return Replaced(f"{sentence}; no folder could store the {len(self._written)} judgments of this run")
+            return Replaced(f"{sentence}; no folder could store the {n_written} of this run")
         where = self._kept.name if self._kept.parent == self._path.parent else str(self._kept)
-        return Replaced(f"{sentence}; the {len(self._written)} judgments of this run are in {where}")
+        return Replaced(f"{sentence}; the {n_written} of this run {are} in {where}")
 
     def _folders(self) -> Iterator[Path]:
         """Where judgments go that cannot go into their file."""

@@ -25,13 +25,14 @@ from judgerank.collecting.outcome import (
     happened,
     money,
     piloted,
+    replies,
     several,
     unfetched,
 )
 from judgerank.collecting.requests import refused_sentences
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.task_order import Task
-from judgerank.data.listing import counted
+from judgerank.data.listing import counted, noun
 
 # Which model answered: not the one asked for, another one from some day on, or one for several judges.
 # what providers add to a model's name to say which version of it answers: a day, a number, `latest`
@@ -56,7 +57,7 @@ def substituted(records: Iterable[Record]) -> Iterator[str]:
         if not is_the_same(record["model_sent"], name):
             differs[judge, record["model_sent"], name] += 1
     for (judge, sent, name), count in sorted(differs.items()):
-        yield f"judge {judge!r} was sent as {sent!r} and answered as {name!r}, {count} times"
+        yield f"judge {judge!r} was sent as {sent!r} and answered as {name!r}, {counted(count, 'time')}"
     for judge, models in sorted(answered.items()):
         if len(models) > 1:
             since = ", then ".join(f"{name!r}{f' from {day}' if day else ''}" for name, day in models.items())
@@ -89,7 +90,8 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger) -> None:
         log.info("nothing is left to ask")
         return
     total, unknown = table["at_most"].sum(), unpriced(study.judges, table.loc[table["requests"] > 0, "judge"])
-    log.info("at most %d requests, estimated cost at most %s", len(tasks), with_unknown(total, currency, unknown))
+    n_tasks = counted(len(tasks), "request")
+    log.info("at most %s, estimated cost at most %s", n_tasks, with_unknown(total, currency, unknown))
     left = math.inf if settings.budget is None else settings.budget - spent_into(ledger, study.judges)
     if total > left:
         template = "that may be more than the budget leaves (%s): the run ends before it would exceed it"
@@ -108,14 +110,16 @@ def tell_left(study: Study, ledger: Ledger, pending: Pending) -> tuple[list[Task
     n_answered = len(study.tasks) - len(study.missing(ledger.records))
     log.info("%s: %d of the judgments are there already", study.settings.output.name, n_answered)
     if pending.requests:
-        log.info("%d requests are in batches on their way", len(pending.requests))
+        are = "is" if len(pending.requests) == 1 else "are"
+        log.info("%s %s in batches on their way", counted(len(pending.requests), "request"), are)
     if ledger.charges.without_answer > 0:
         most = money(ledger.charges.without_answer, study.settings.panel.currency)
         log.info("earlier attempts without an answer may have cost %s; that counts as spent", most)
     anchors = study.anchors(ledger.records, pending.tasks)
     if anchors:
-        several = len({task.judge for task in anchors})
-        log.info("%d requests (anchors) are asked again, of %s", len(anchors), counted(several, "judge"))
+        n_judges, are = len({task.judge for task in anchors}), "is" if len(anchors) == 1 else "are"
+        n_anchors = f"{counted(len(anchors), 'request')} ({noun(len(anchors), 'anchor')})"
+        log.info("%s %s asked again, of %s", n_anchors, are, counted(n_judges, "judge"))
     elif study.settings.anchors:
         log.info("no anchors are due: a request is asked again a day after its last answer")
     return study.missing([*ledger.records, *pending.requests]), anchors
@@ -181,7 +185,8 @@ def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None
         costs = estimated(going, study.judges, study.questions, study.settings.prompt, collector.written)
         expected = money(float(costs.loc[costs["requests"] > 0, "expected"].sum(skipna=False)), collector.currency)
         took = expected_time(going, collector.written, study)
-        log.info("%d requests to go: expected cost %s, expected time %s", len(going), expected, took)
+        n_going = counted(len(going), "request")
+        log.info("%s to go: expected cost %s, expected time %s", n_going, expected, took)
 
 
 def expected_time(tasks: Sequence[Task], records: Sequence[Record], study: Study) -> str:
@@ -189,7 +194,7 @@ def expected_time(tasks: Sequence[Task], records: Sequence[Record], study: Study
     live = [task for task in tasks if not study.judges[task.judge].batch]
     parts = [duration(expected_seconds(live, records, study.settings))] if live else []
     if len(live) < len(tasks):
-        parts.append(f"up to a day for each batch ({len(tasks) - len(live)} requests)")
+        parts.append(f"up to a day for each batch ({counted(len(tasks) - len(live), 'request')})")
     return ", ".join(parts)
 
 
@@ -208,7 +213,8 @@ def tell_goal(collected: Collected, until: str, collector: Collector) -> None:
     last = collected.looks.iloc[-1]
     if collected.reached:
         whose = f", {goal.whose}" if goal.kind != "comparisons" and not until.endswith(goal.whose) else ""
-        log.info("reached after %d looks: %s%s; the order is %s", last["look"], until, whose, ", ".join(order))
+        n_looks = counted(int(last["look"]), "look")
+        log.info("reached after %s: %s%s; the order is %s", n_looks, until, whose, ", ".join(order))
         for sentence in carried(collected.without_judge):
             log.info("%s", sentence)
     else:
@@ -219,7 +225,7 @@ def tell_goal(collected: Collected, until: str, collector: Collector) -> None:
             why = "the budget is spent"
         elif any(breaker.why for breaker in collector.breakers.values()):
             why = "what is left is for judges that were stopped"
-        still = "" if math.isnan(last["open"]) else f" ({last['open']:.0f} claims open)"
+        still = "" if math.isnan(last["open"]) else f" ({counted(int(last['open']), 'claim')} open)"
         log.info("not reached: %s%s; %s", until, still, why)
         if goal.like_these:
             log.info("judges' own tastes can leave a claim open however much they are asked: add judges")
@@ -251,7 +257,8 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     budget, currency = collector.budget, collector.currency
     read = [record for record in collector.written if choice_of(record) != UNKNOWN]
     unread = len(collector.written) - len(read)
-    log.info("%d judgments written, and %d replies that cannot be read (kept, with their text)", len(read), unread)
+    unreadable = replies(unread, "that cannot be read", "that cannot be read")
+    log.info("%s written, and %s (kept, with their text)", counted(len(read), "judgment"), unreadable)
     for sentence in happened(collector.breakers):
         log.info("%s", sentence)
     limit = ""
@@ -284,4 +291,5 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     n_open = wanted - len(collector.written) - collector.answered_elsewhere
     if collector.goes_by_plan and n_open > 0:
         how = "run it again with a larger --budget" if collector.short_of_money else "run it again"
-        log.info("%d requests have no answer yet; %s to ask them", n_open, how)
+        has, them = ("has", "it") if n_open == 1 else ("have", "them")
+        log.info("%s %s no answer yet; %s to ask %s", counted(n_open, "request"), has, how, them)

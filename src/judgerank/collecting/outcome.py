@@ -17,7 +17,7 @@ from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import UNKNOWN, Record, choice_of
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.transport import shortened
-from judgerank.data.listing import counted
+from judgerank.data.listing import counted, noun
 from judgerank.order.pairs import Order
 
 # When to give up on a judge: no answers, refusals, or unreadable replies. The other judges continue.
@@ -100,7 +100,7 @@ class Breaker:
         """Stop a judge whose pilot failed."""
         if not self.answered and self.given_up:
             kind = self.given_up.most_common(1)[0][0]
-            self.stop(f"none of its {self.given_up.total()} first requests was answered ({kind})", kind)
+            self.stop(f"none of its first {counted(self.given_up.total(), 'request')} was answered ({kind})", kind)
         elif len(self._recent) >= FEWEST:
             self._require_readable()
 
@@ -161,8 +161,8 @@ def duration(seconds: float) -> str:
     if math.isnan(seconds):
         return "unknown"
     if seconds < 100:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
+        return counted(round(seconds), "second")
+    return counted(round(seconds / 60), "minute") if seconds < 6000 else f"{seconds / 3600:.1f} hours"
 
 
 def piloted(records: Iterable[Record], judges: Mapping[str, Judge]) -> pd.DataFrame:
@@ -245,7 +245,7 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
 def unfetched(pending: Pending, judges: Container[str]) -> Iterator[str]:
     """Sentences on batches whose results are not in the file of judgments yet."""
     for which in pending:
-        count = f"{len(which.requests)} requests"
+        count = counted(len(which.requests), "request")
         if which.judge not in judges:
             yield f"a batch of judge {which.judge!r} with {count} waits for the judge to be in the panel again"
         elif not which.batch:
@@ -308,7 +308,7 @@ def _foreseen(comparisons: float, factor: float) -> float:
 
 def outlook_sentence(forecast: Outlook, comparisons: float, left: float, unit_cost: float, currency: str) -> str:
     """The same in words, with what the comparisons to go would cost if one costs `unit_cost`."""
-    claims = f"{forecast.still} of {forecast.claims} claims open, " if forecast.claims else ""
+    claims = f"{forecast.still} of {counted(forecast.claims, 'claim')} open, " if forecast.claims else ""
     n_more = forecast.needed - comparisons
     if n_more <= 0:
         return f"{claims}nothing to go" if not forecast.claims or forecast.still else "all claims sure"
@@ -316,4 +316,4 @@ def outlook_sentence(forecast: Outlook, comparisons: float, left: float, unit_co
         return f"{claims}the end cannot be foreseen yet"
     price = f" for {money(n_more * unit_cost, currency)}" if unit_cost > 0 else ""
     beyond = "" if n_more <= left else f", and {left:,.0f} are left" if left else ", and none is left"
-    return f"{claims}about {n_more:,.0f} more judgments{price}, as it looks now{beyond}"
+    return f"{claims}about {n_more:,.0f} more {noun(round(n_more), 'judgment')}{price}, as it looks now{beyond}"

@@ -112,17 +112,27 @@ Key = tuple[str, str | None, Any]
 
 
 class ReplyOwners:
-    """The request that each reply was the answer to, by judge.
+    """The request that each reply was the answer to, by server and, where no id shows it, by judge.
 
     A reply belongs to another request if that one had the same id with the same text and numbers of tokens. An id
     alone does not show it, as many local servers give every reply the same one. Where there is no id, or one that
     came with different texts, the same long text shows it.
+
+    Parameters
+    ----------
+    judges : mapping
+        Those who are asked, by name: a server may send one judge the reply to another.
     """
 
-    def __init__(self) -> None:
-        self._owners: dict[Key, Task] = {}
+    def __init__(self, judges: Mapping[str, Judge]) -> None:
+        self._judges = judges
+        self._owners: dict[Key, tuple[str, Task]] = {}
         self._texts: dict[tuple[str, str], str] = {}
-        self.reused_ids: dict[str, str] = {}  # by judge, an id that came with different texts
+        self.reused_ids: dict[str, str] = {}  # by server, an id that came with different texts
+
+    def server(self, name: str) -> str:
+        """What answers a judge: its address, or its own name where it has none."""
+        return (name in self._judges and self._judges[name].address) or name
 
     def is_to_another(
         self,
@@ -133,12 +143,14 @@ class ReplyOwners:
         completion_tokens: int | None,
     ) -> bool:
         """Whether the reply was the answer to another request before; if not, it is this one's from now on."""
-        judge, asked = task.judge, replace(task, repeat=0)  # what is asked, however often
-        if reply_id and self._texts.setdefault((judge, reply_id), text) != text:
-            self.reused_ids.setdefault(judge, reply_id)
+        judge, server = task.judge, self.server(task.judge)
+        model = self._judges[judge].sent if judge in self._judges else judge
+        asked = model, replace(task, judge="", repeat=0)  # what is asked, however often
+        if reply_id and self._texts.setdefault((server, reply_id), text) != text:
+            self.reused_ids.setdefault(server, reply_id)
         by_text: Key = (judge, None, text)
-        by_id: Key = (judge, reply_id, (text, prompt_tokens, completion_tokens))
-        key = by_id if reply_id and judge not in self.reused_ids else by_text
+        by_id: Key = (server, reply_id, (text, prompt_tokens, completion_tokens))
+        key = by_id if reply_id and server not in self.reused_ids else by_text
         is_telling = key is by_id or len(text) >= LONG_TEXT
         if is_telling and self._owners.get(key, asked) != asked:
             return True

@@ -47,6 +47,7 @@ from judgerank.collecting.settings import Collection, Judge, Prompt
 from judgerank.collecting.stop_goal import ask_until
 from judgerank.collecting.task_order import Questions, Task, planned, retests
 from judgerank.data.errors import ConfigError, DataError, EndpointError
+from judgerank.data.listing import counted
 from judgerank.ranking.recusal import is_recusing
 from judgerank.reading.layouts.words import ANSWERS
 from judgerank.writing.atomic import versions
@@ -122,8 +123,8 @@ def _collect(
     for sentence in image_sentences(drawn, judges, questions):
         log.warning("warning: %s", sentence)
     wanted = [*tasks, *again]
-    sizes = len(questions.text), len(questions.models), len(wanted)
-    log.info("%d questions, %d models, %d requests in all", *sizes)
+    sizes = {"question": len(questions.text), "model": len(questions.models), "request": len(wanted)}
+    log.info("%s in all", ", ".join(counted(size, name) for name, size in sizes.items()))
     if again:
         share = f"{len(again) / len(tasks):.0%} of the others"
         log.info(
@@ -266,7 +267,7 @@ def ask(
 ) -> tuple[dict[str, str], Collected | None]:
     """Ask and say how it went, also where it was cut short; judges that were stopped and why; how a goal ended."""
     if ledger.torn:
-        log.info("the last line was cut off by a kill: %d bytes dropped", ledger.torn)
+        log.info("the last line was cut off by a kill: %s dropped", counted(ledger.torn, "byte"))
     unanswered = study.missing(ledger.records)
     left, anchors = tell_left(study, ledger, pending)
     show(study, [*left, *anchors], ledger)

@@ -217,7 +217,8 @@ def _watch(
         far = outlook_sentence(forecast, count, float(oracle.left.sum()), unit_cost, collector.currency)
         spent = money(collector.budget.spent, collector.currency)
         progress.clear()
-        log.info("look: %d judgments, spent %s; %s; leading: %s", count, spent, far, ", ".join(leading))
+        n_judgments = counted(int(count), "judgment")
+        log.info("look: %s, spent %s; %s; leading: %s", n_judgments, spent, far, ", ".join(leading))
         return {}
 
     return watch

@@ -31,6 +31,7 @@ from judgerank.collecting.task_order import Task, coin
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted
 from judgerank.data.modules import is_file
 from judgerank.model.kinds.family import relations
 from judgerank.ranking.recusal import RECUSE, is_recusing
@@ -213,7 +214,7 @@ def _score(model: str, judgments: Sequence[Mapping[str, Any]], answer: str) -> S
     metadata = {JUDGMENTS: list(judgments)}
     if not won:
         return Score.unscored(reason="no judgment could be read", metadata=metadata)
-    explanation = f"preferred in {sum(won):g} of {len(won)} comparisons"
+    explanation = f"preferred in {sum(won):g} of {counted(len(won), 'comparison')}"
     return Score(value=sum(won) / len(won), answer=answer, explanation=explanation, metadata=metadata)
 
 
@@ -288,7 +289,7 @@ class PanelStopping:
         if not self.reached:
             return None
         self._skipped += 1
-        return EarlyStop(id=id, epoch=epoch, reason=f"{self._goal}, after {len(self._rows)} judgments")
+        return EarlyStop(id=id, epoch=epoch, reason=f"{self._goal}, after {counted(len(self._rows), 'judgment')}")
 
     async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, Any]) -> None:
         """Take the judgments of a sample, and look if there are enough new ones."""

@@ -320,7 +320,7 @@ def _lines(report: TrustReport) -> Iterator[str]:
 
 def _title(report: TrustReport) -> str:
     c = report.judgments.comparisons
-    size = f"{c.n_comparisons:,.0f} judgments"
+    size = counted(round(c.n_comparisons), "judgment")
     if c.stages is not None:
         size = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
     return (

@@ -32,7 +32,7 @@ function show() {
   for (const button of document.querySelectorAll("[data-vote], #skip")) button.disabled = over;
   at("undo").disabled = number === 0;
   const voted = state.votes.filter((one) => one.winner).length;
-  at("progress").textContent = over ? `${voted} votes` : `Item ${number + 1} of ${items.length}`;
+  at("progress").textContent = over ? `${voted} vote${voted === 1 ? "" : "s"}` : `Item ${number + 1} of ${items.length}`;
   if (over) { at("done").focus(); return; }
   fill(at("question"), items[number].question);
   fill(at("a"), items[number].first);

@@ -74,6 +74,8 @@ class Torture(Replicated):
     inputs: Inputs = field(default_factory=Inputs)
     slips: Slips = field(default_factory=Slips)
     replies: Attacks = field(default_factory=Attacks)
+    panels: Attacks = field(default_factory=Attacks)
+    collects: Attacks = field(default_factory=Attacks)
     commands: Runs = field(default_factory=Runs)
     sizes: Inputs = field(default_factory=Inputs)
     kills: Kills = field(default_factory=Kills)

@@ -66,7 +66,7 @@ def misanswered(settings: dict, rng: np.random.Generator) -> Record:
             named = LAYOUTS[layout].columns(rows).items()
             words += [word for key, column in named for word in ("--column", f"{key}={column}")]
         paths_before = {*Path().rglob("*")}
-        code, stdout, stderr = _ended(words)
+        code, stdout, stderr = ended(words)
         faults = list(faults_of(command, code, stdout, stderr, {*Path().rglob("*")} - paths_before))
         told = json.dumps({"layout": layout, "oddity": oddity, "words": words, "faults": faults, "stderr": stderr})
         return {"status": f"exit {code}", "bad": int(bool(faults)), "told": told}
@@ -89,10 +89,10 @@ def _words(command: str, rows: list[Row], rng: np.random.Generator) -> list[str]
 def _saved(rows: list[Row], board: str) -> None:
     """A board of the judgments in the arena's columns, where they can be ranked; else there is no such file."""
     Path("board.json").write_text(json.dumps(LAYOUTS["the arena's columns (LMArena)"].written(rows)))
-    _ended(["rank", "board.json", "--save", board, "--json"])
+    ended(["rank", "board.json", "--save", board, "--json"])
 
 
-def _ended(words: list[str]) -> tuple[int, str, str]:
+def ended(words: list[str]) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command; an error let through is a defect."""
     out, err = io.StringIO(), io.StringIO()
     code = 0

@@ -19,6 +19,7 @@ from judgerank.collecting.outcome import money
 from judgerank.collecting.response import AttemptFailed, Refused
 from judgerank.collecting.task_order import Task
 from judgerank.collecting.transport import shortened
+from judgerank.data.listing import counted
 
 log = logging.getLogger("judgerank")
 SEPARATOR = 2  # bytes between two requests of a batch
@@ -157,8 +158,8 @@ class Batches:
             raise
         self._progress.clear()
         aside = money(sum(map(self._most, which.tasks)), self._collector.currency)
-        template = "judge %r: batch %s is submitted with %d requests; %s set aside for it"
-        log.info(template, which.judge, batch, len(which.tasks), aside)
+        template = "judge %r: batch %s is submitted with %s; %s set aside for it"
+        log.info(template, which.judge, batch, counted(len(which.tasks), "request"), aside)
         return self._pending.submitted(which, batch)
 
     async def _keep(self, which: Submission, task: Task, result: Result) -> None:

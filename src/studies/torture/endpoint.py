@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
@@ -20,7 +21,8 @@ from urllib.parse import parse_qs, urlsplit
 # what happens to a request, by the number of times its prompt has been sent: a name of a fault, or None
 Faults = Callable[[str, int], str | None]
 _numbers = count()  # of replies, in their ids
-STATUS = re.compile(r"(\d{3})(?: ([\d.]+))?(?:: (.*))?")  # with seconds to wait, and the server's message
+STATUS = re.compile(r"(\d{3})(?: (.*?))?(?:: (.*))?", re.S)  # with Retry-After, and the server's message
+USAGE = "usage "  # before what a reply says of its tokens, in JSON
 
 
 class Server(ThreadingHTTPServer):
@@ -42,6 +44,10 @@ class Server(ThreadingHTTPServer):
         self.batching = batching
         self.sent: dict[str, int] = defaultdict(int)
         self.answered: Counter[str] = Counter()
+        self.earliest: tuple[str, bytes] | None = (
+            None  # the model and the first answer, which a cache gives others
+        )
+        self.is_read = False  # that answer, as a judge is asked once before all else
         self.happened: Counter[str] = Counter()
         self.requests: list[dict] = []
         self.paths: list[str] = []
@@ -50,12 +56,12 @@ class Server(ThreadingHTTPServer):
         self.lock = threading.Lock()
 
     @property
-    def place(self) -> str:
+    def origin(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
     @property
     def url(self) -> str:
-        return f"{self.place}/v1"
+        return f"{self.origin}/v1"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -77,13 +83,14 @@ class _Handler(BaseHTTPRequestHandler):
             server.paths.append(self.path)
             server.times.append(time.monotonic())
             server.keys |= self._keys()
+            server.is_read |= server.earliest is not None and server.earliest[0] == body["model"]
             refused = sorted(body.keys() & set(server.refuses))
             fault = (
                 f"400: {refused[0]} is not supported" if refused else server.faults(prompt, server.sent[prompt])
             )
             server.happened[fault or "answered"] += 1
         time.sleep(server.delay)
-        self._act(fault, lambda: self._answer(prompt, body, fault is None))
+        self._act(fault, lambda: self._answer(prompt, body, fault))
 
     do_GET = do_POST
 
@@ -99,10 +106,10 @@ class _Handler(BaseHTTPRequestHandler):
             fault = server.batching.faults(step, server.batching.steps[step])
             if fault in (None, "lost"):
                 try:
-                    said = done(server.batching, step, self.path, self.headers, content, self._batched)
+                    content_sent = done(server.batching, step, self.path, self.headers, content, self._batched)
                 except KeyError:
                     fault = "404"
-        self._act("gone" if fault == "lost" else fault, lambda: self._send(200, said))
+        self._act("gone" if fault == "lost" else fault, lambda: self._send(200, content_sent))
 
     def _batched(self, body: dict) -> dict:
         """What a request in a batch is answered."""
@@ -117,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _do(self, fault: str | None, answer: Callable[[], None]) -> None:
-        if fault is None or fault == "thinks":
+        if fault in ANSWERING or str(fault).startswith(USAGE):
             answer()
         elif fault == "cut":
             self.send_response(200)
@@ -127,38 +134,55 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif fault == "gone":
             self.close_connection = True
-        elif fault == "broken":
-            self._send(200, b'{"choices": [{"message"')
-        elif fault == "no choices":
-            self._send(200, b'{"id": "1", "object": "chat.completion", "choices": []}')
+        elif fault in BODIES:
+            self._send(200, BODIES[fault]())
         elif fault == "html":
             self._send(200, b"<html><body>The service is busy.</body></html>", {"Content-Type": "text/html"})
         elif fault == "drip":
             self._drip(0.05, b" ")
         elif fault == "endless":
             self._drip(0.0, b" " * 65536)
-        elif fault == "50 MB":
-            self._send(200, b'{"choices": "' + b"x" * (50 << 20) + b'"}')
+        elif fault == "bomb":
+            self._send(200, gzip.compress(b" " * (16 << 20)), {"Content-Encoding": "gzip"})
         elif fault.startswith("redirect "):
             self._send(307, b"", {"Location": fault.removeprefix("redirect ")})
         else:
-            status, wait, said = STATUS.fullmatch(fault).groups()
-            told = json.dumps({"error": {"message": said or "no"}}).encode()
-            self._send(int(status), told, {"Retry-After": wait} if wait else {})
+            status, wait, message = STATUS.fullmatch(fault).groups()
+            body = json.dumps({"error": {"message": message or "no"}}).encode()
+            self._send(int(status), body, {} if wait is None else {"Retry-After": wait})
 
-    def _answer(self, prompt: str, body: dict, said: bool) -> None:
-        self._send(200, json.dumps(self._formed(prompt, body, said)).encode())
+    def _answer(self, prompt: str, body: dict, fault: str | None) -> None:
+        """An answer, whole or with what a server may do to one."""
+        answer = self._formed(prompt, body, fault != "thinks")
+        if fault == "half":
+            choice = answer["choices"][0]
+            choice["message"]["content"] = choice["message"]["content"][:-6]  # before the verdict is whole
+            choice["finish_reason"] = "length"
+        elif fault is not None and fault.startswith(USAGE):
+            answer["usage"] = json.loads(fault.removeprefix(USAGE))
+        content = json.dumps(answer).encode()
+        if fault == "another's" and self.server.is_read:
+            self._send(200, self.server.earliest[1])
+            return
+        if fault == "gzip":
+            self._send(200, gzip.compress(content), {"Content-Encoding": "gzip"})
+            return
+        with self.server.lock:
+            self.server.earliest = self.server.earliest or (body["model"], content)
+        self._send(200, content)
         with self.server.lock:
             self.server.answered[prompt] += 1
+        if fault == "twice":
+            self._send(200, content)
 
-    def _formed(self, prompt: str, body: dict, said: bool) -> dict:
+    def _formed(self, prompt: str, body: dict, has_text: bool) -> dict:
         """An answer in the provider's form."""
-        text = self.server.reply(prompt) if said else ""
+        text = self.server.reply(prompt) if has_text else ""
         if "response_format" in body:
             choice, confidence = text.split(", ")
             text = json.dumps({"choice": choice, "confidence": float(confidence)})
         form = _anthropic if "/messages" in self.path else _openai
-        return form(text, "stop" if said else "length", self.server.model or body["model"], prompt, body)
+        return form(text, "stop" if has_text else "length", self.server.model or body["model"], prompt, body)
 
     def _drip(self, pause: float, part: bytes) -> None:
         """Parts without end, so that no single wait is long."""
@@ -182,6 +206,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_) -> None:
         pass
+
+
+# faults of an answer that is there all the same, and none
+ANSWERING = (None, "thinks", "half", "another's", "gzip", "twice")
+BODIES: dict[str, Callable[[], bytes]] = {  # that are no answer
+    "broken": lambda: b'{"choices": [{"message"',
+    "no choices": lambda: b'{"id": "1", "object": "chat.completion", "choices": []}',
+    "50 MB": lambda: b'{"choices": "' + b"x" * (50 << 20) + b'"}',
+    "deep": lambda: b'{"choices": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+}
 
 
 def _prompt(body: dict) -> str:
@@ -249,7 +283,7 @@ FILE = re.compile(r"/v1/files/([^/]+)/content")
 BATCH = re.compile(r"/v1/(?:messages/)?batches/([^/]+?)(/results)?")
 
 
-def whole(lines: Sequence[bytes]) -> bytes:
+def complete_file(lines: Sequence[bytes]) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
@@ -264,7 +298,7 @@ class Batching:
 
     faults: Callable[[str, int], str | None] = lambda step, times: None
     outcome: Callable[[str], str | None] = lambda prompt: None
-    tamper: Callable[[Sequence[bytes]], bytes] = whole
+    tamper: Callable[[Sequence[bytes]], bytes] = complete_file
     looks: int = 1  # at a batch that goes on still
     end: str = "completed"
     steps: Counter[str] = field(default_factory=Counter)
@@ -275,32 +309,32 @@ class Batching:
 
 def step_of(method: str, path: str) -> str | None:
     """The step of a batch that a request asks for; None if it is none of one."""
-    place = urlsplit(path).path
-    if place == "/v1/files":
+    route = urlsplit(path).path
+    if route == "/v1/files":
         return "upload"
-    if place in ("/v1/batches", "/v1/messages/batches"):
+    if route in ("/v1/batches", "/v1/messages/batches"):
         return {"POST": "create", "GET": "list"}[method]
-    if FILE.fullmatch(place):
+    if FILE.fullmatch(route):
         return "results"
-    match = BATCH.fullmatch(place)
+    match = BATCH.fullmatch(route)
     return None if match is None else "results" if match[2] else "look"
 
 
 def done(batching: Batching, step: str, path: str, headers, content: bytes, answer) -> bytes:
     """Do what a step asks for; `answer` is what a live request would be answered, by its prompt and body."""
-    anthropic, place = "/messages/" in path, urlsplit(path).path
+    anthropic, route = "/messages/" in path, urlsplit(path).path
     if step == "upload":
         return _uploaded(batching, headers["Content-Type"], content)
     if step == "create":
-        said = json.loads(content)
-        return _told(batching, _created(batching, said, anthropic, answer), anthropic)
+        fields = json.loads(content)
+        return _told(batching, _created(batching, fields, anthropic, answer), anthropic)
     if step == "list":
         return _listed(batching, parse_qs(urlsplit(path).query), anthropic)
     if step == "look":
-        batch = batching.batches[BATCH.fullmatch(place)[1]]
+        batch = batching.batches[BATCH.fullmatch(route)[1]]
         batch["looks"] += 1
         return _told(batching, batch, anthropic)
-    name = FILE.fullmatch(place)[1] if not anthropic else f"output-{BATCH.fullmatch(place)[1]}"
+    name = FILE.fullmatch(route)[1] if not anthropic else f"output-{BATCH.fullmatch(route)[1]}"
     return batching.tamper(batching.results[name])
 
 
@@ -313,25 +347,25 @@ def _uploaded(batching: Batching, kind: str, content: bytes) -> bytes:
     return json.dumps({"id": name, "object": "file", "purpose": "batch"}).encode()
 
 
-def _created(batching: Batching, said: Body, anthropic: bool, answer) -> Body:
+def _created(batching: Batching, fields: Body, anthropic: bool, answer) -> Body:
     """A new batch, all of whose requests are answered at once, and paid for."""
     if anthropic:
-        asked = [(line["custom_id"], line["params"]) for line in said["requests"]]
+        requests = [(line["custom_id"], line["params"]) for line in fields["requests"]]
     else:
-        lines = [json.loads(line) for line in batching.files[said["input_file_id"]].splitlines()]
+        lines = [json.loads(line) for line in batching.files[fields["input_file_id"]].splitlines()]
         assert {(line["method"], line["url"]) for line in lines} == {("POST", "/v1/chat/completions")}
-        assert (said["endpoint"], said["completion_window"]) == ("/v1/chat/completions", "24h")
-        asked = [(line["custom_id"], line["body"]) for line in lines]
-    assert len({name for name, _ in asked}) == len(asked)
-    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name, _ in asked)
+        assert (fields["endpoint"], fields["completion_window"]) == ("/v1/chat/completions", "24h")
+        requests = [(line["custom_id"], line["body"]) for line in lines]
+    assert len({name for name, _ in requests}) == len(requests)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name, _ in requests)
     batch = {
         "id": f"batch-{len(batching.batches)}",
         "looks": 0,
-        "metadata": said.get("metadata"),
-        "count": len(asked),
+        "metadata": fields.get("metadata"),
+        "count": len(requests),
     }
     written, failed, kinds = [], [], Counter()
-    for name, body in asked:
+    for name, body in requests:
         outcome = batching.outcome(json.dumps(body))
         kinds[outcome] += 1
         if outcome != "missing":
@@ -350,8 +384,8 @@ def _openai_line(name: str, outcome: str | None, body: Body, answer) -> Body:
     if outcome == "expired":
         return line | {"error": {"code": "batch_expired", "message": "it took too long"}}
     status = 400 if outcome == "400" else 200
-    said = {"error": {"message": "not this one"}} if status == 400 else {} if outcome else answer(body)
-    return line | {"response": {"status_code": status, "request_id": "r", "body": said}}
+    answer_body = {"error": {"message": "not this one"}} if status == 400 else {} if outcome else answer(body)
+    return line | {"response": {"status_code": status, "request_id": "r", "body": answer_body}}
 
 
 def _anthropic_line(name: str, outcome: str | None, body: Body, answer) -> Body:
@@ -405,11 +439,11 @@ def _told(batching: Batching, batch: Body, anthropic: bool) -> bytes:
     return json.dumps(_state(batching, batch, anthropic)).encode()
 
 
-def _listed(batching: Batching, asked: dict[str, list[str]], anthropic: bool) -> bytes:
+def _listed(batching: Batching, query: dict[str, list[str]], anthropic: bool) -> bytes:
     """A page of the batches, the newest first."""
     names = list(batching.batches)[::-1]
-    after = asked.get("after_id" if anthropic else "after")
+    after = query.get("after_id" if anthropic else "after")
     names = names[names.index(after[0]) + 1 :] if after else names
     page = [_state(batching, batching.batches[name], anthropic) for name in names[:PAGE]]
-    said = {"object": "list", "data": page, "has_more": len(names) > PAGE}
-    return json.dumps(said | {"last_id": page[-1]["id"] if page else None}).encode()
+    page_fields = {"object": "list", "data": page, "has_more": len(names) > PAGE}
+    return json.dumps(page_fields | {"last_id": page[-1]["id"] if page else None}).encode()
