@@ -341,7 +341,10 @@ def _gaps(result: Result) -> tuple[str, str] | None:
         int(np.isfinite(criterion.judged.preference).sum()) for criterion in result.criteria
     )
     if missing > n_requests / 2 and not silent and not unread and not where_silent(result):
-        return "missing", "most judges answered few of the questions; questions they skipped count for neither side"
+        return (
+            "missing",
+            "most judges answered few of the questions; questions they skipped count for neither side",
+        )
     why = ["one per judge and question", *([f"{unread:,} unreadable"] if unread else [])]
     why += [f"none from {listed(silent)}"] if silent else []
     message = f"{missing:,} of {n_requests:,} expected answers ({'; '.join(why)}). They count for neither side"
