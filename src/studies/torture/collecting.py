@@ -22,7 +22,7 @@ from judgerank.collecting.ledger import UNKNOWN, choice_of, is_request_record, t
 from judgerank.collecting.settings import read_panel
 from judgerank.data.errors import JudgerankError
 from replication.replicate import Record
-from studies.torture.commands import ended
+from studies.torture.commands import NAME, ended
 from studies.torture.endpoint import Server, better, serving
 
 # Panels: what is given at a key, and in the file's place, is drawn.
@@ -438,8 +438,8 @@ def _faults_of_commands(path: Path, refusal: str) -> list[str]:
 
 
 def sentences_of(command: str, stderr: str) -> list[str]:
-    """Sentences that end a command, by whatever name the program is called."""
-    return [line for line in stderr.splitlines() if re.match(rf"\S+ {command}: ", line)]
+    """Sentences that end a command."""
+    return [line for line in stderr.splitlines() if line.startswith(f"{NAME} {command}: ")]
 
 
 # Collections from a server that fails in one way, then from the same server when it is well.

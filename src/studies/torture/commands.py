@@ -92,13 +92,16 @@ def _saved(rows: list[Row], board: str) -> None:
     ended(["rank", "board.json", "--save", board, "--json"])
 
 
+NAME = "judgerank"  # of the program in its sentences; a worker of joblib has another
+
+
 def ended(words: list[str]) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command; an error let through is a defect."""
     out, err = io.StringIO(), io.StringIO()
     code = 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            app(words)
+            app(words, prog_name=NAME)
         except SystemExit as ended:
             code = int(ended.code or 0)
         except BaseException:
