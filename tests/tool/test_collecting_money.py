@@ -290,6 +290,16 @@ def test_the_server_says_how_long_to_wait_and_longer_than_patience_is_too_long()
     assert len(sent) == 1
 
 
+def test_a_wait_longer_than_patience_is_too_long_where_it_ends_the_last_attempt_of_a_request():
+    """Others were answered since it was sent, so it is given up; all that are left were to wait as long."""
+    fault = lambda now, task: AttemptFailed("429", wait=1e9) if task == 3 else None  # noqa: E731
+    slow = lambda task: 10 * TOOK if task == 3 else TOOK  # noqa: E731
+    answered, _, _, clock, stopped = collected_patiently(fault, 400, attempts=1, took=slow)
+    assert stopped
+    assert 0 < len(answered) < 399
+    assert clock.now < 20 * TOOK
+
+
 def test_a_request_with_a_fault_of_its_own_is_given_up_and_the_others_are_answered():
     for kind in ("500", "unreadable", "503"):
         poison = lambda now, task, kind=kind: AttemptFailed(kind, paid=True) if task == 3 else None  # noqa: E731
