@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import listed, percent, shortened
 from judgerank.model.naming import named
 from judgerank.people.human_scale import POINTS
-from judgerank.ranking.trust_report import trust_report
+from judgerank.ranking.trust_report import bounded, trust_report
 from judgerank.reading.layouts import MOST_COLUMNS
 from judgerank.trust.sentences import neighbours, on_panel, top_sentence
 from replication.config import ROOT
@@ -225,6 +226,27 @@ TRUST_EXAMPLE = ROOT / "examples/judgments.csv"
 @pytest.fixture(scope="module")
 def report():
     return trust_report(read(TRUST_EXAMPLE))
+
+
+def test_a_removal_without_a_bound_is_from_one_on(report):
+    fragile = report.fragility
+    changes = fragile.changes.assign(at_least=pd.array([pd.NA] * len(fragile.changes), "Int64"))
+    unbounded = replace(report, fragility=bounded(replace(fragile, changes=changes)))
+    sizes = [entry for entry in fragile.changes["size"][changes["change"] != "top"].dropna() if entry > 1]
+    assert sizes
+    for text in (unbounded.summary()[1], str(unbounded)):
+        assert all(f"1-{size}" in text for size in sizes)
+
+
+def test_two_models_without_an_order_have_a_plan(tmp_path):
+    """All judges have equal weight, so that none is said to answer at random."""
+    rows = [(f"q{q}", "x", "y", f"j{q % 2}", "a" if q % 3 else "b") for q in range(40)]
+    names = ["question_id", "model_a", "model_b", "judge", "winner"]
+    rows = [(*row[:4], row[1] if row[4] == "a" else row[2]) for row in rows]
+    pd.DataFrame(rows, columns=names).to_csv(tmp_path / "two.csv", index=False)
+    done = CliRunner().invoke(app, ["plan", str(tmp_path / "two.csv"), "--want", "score_width=0.4", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["plan"]
 
 
 def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path, report):

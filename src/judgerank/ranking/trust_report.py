@@ -195,7 +195,7 @@ def trust_report(
         )
     question = _behind(part, settings)[1]
     fragile = fragility(fitted, part.comparisons, question, settings.level, most, progress)
-    fragile, panel = _with_single_judge(fragile, fitted, part.comparisons), None
+    fragile, panel = _with_single_judge(bounded(fragile), fitted, part.comparisons), None
     if part.comparisons.stages is not None:
         return _of_rankings(part, fitted, fragile, settings, remarks)
     if question is None:
@@ -243,6 +243,13 @@ def _behind(part: Judgments, settings: Settings) -> tuple[Comparisons, IntArray 
     """The comparisons of a component, and their questions where errors are by question."""
     by_question = "question_id" in part.frame and settings.cluster == "question"
     return part.comparisons, part.question if by_question else None
+
+
+def bounded(fragile: Fragility) -> Fragility:
+    """The removals, where no bound is known of a set that was found with the bound that it has a member."""
+    changes = fragile.changes
+    at_least = changes["at_least"].mask(changes["at_least"].isna() & changes["size"].notna(), 1)
+    return replace(fragile, changes=changes.assign(at_least=at_least))
 
 
 def _with_single_judge(fragile: Fragility, fitted: Fit, comparisons: Comparisons) -> Fragility:

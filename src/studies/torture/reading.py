@@ -87,6 +87,8 @@ def _plainly_read(form: str, content: bytes) -> list[list[str | None]]:
     if form == "csv":
         header, *rows = [row for row in csv.reader(io.StringIO(text)) if any(row)]
         header = [re.sub(r"[\s_.-]+", "_", name.strip().lower()).strip("_") for name in header]
+        n = len(header)
+        rows = [row if any(row[n:]) else row[:n] for row in rows]  # a comma at the end begins a field of nothing
         records = [{key: value or None for key, value in zip(header, row, strict=True)} for row in rows]
     else:
         records = (
