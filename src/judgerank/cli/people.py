@@ -148,7 +148,6 @@ def anchored(
         say(f"the items: {items.path}")
 
 
-WARNING = "Warning: "
 SHOWN = ["rank", "model", "score", "low", "high", "votes"]  # columns of the scores on one screen
 
 
@@ -180,7 +179,7 @@ def screen_of(report: PeopleReport, path: Path | None) -> Screen:
             _on_panel(report),
             next(agreement_text(report.agreement, report.level)).strip(),
         ],
-        _warnings(report),
+        [f"Warning: {warning}" for warning in _warnings(report)],
         report.remarks,
         [_advice(report, path)],
         len(report.table) - MOST_ROWS,
@@ -227,7 +226,7 @@ def _warnings(report: PeopleReport) -> list[str]:
         warnings.append(
             f"Scores and intervals are of {report.whose} only. To speak of people at large, ask {FEW} or more."
         )
-    return [f"{WARNING}{warning}" for warning in warnings]
+    return warnings
 
 
 def _advice(report: PeopleReport, path: Path | None) -> str:
@@ -309,7 +308,7 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
         "degrees_of_freedom": report.degrees_of_freedom,
         "p_value": number(report.p_value),
         "log_loss": {name: number(value) for name, value in report.losses.items()},
-        "warnings": [warning.removeprefix(WARNING) for warning in screen.warnings],
+        "warnings": _warnings(report),
         "next": " ".join(screen.next),
         "notes": report.remarks,
         "scores": records(report.table),

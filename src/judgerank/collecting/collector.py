@@ -149,7 +149,7 @@ class Collector:
         counts, paused = pause.failed(turn, attempt.task, error)
         if attempt.counted + counts >= self.attempts:
             self.give_up(name, error, pause.is_at_fault(attempt.task))
-            if error.wait is not None:  # which all other requests are to wait, too
+            if error.wait is not None:  # the judge's other requests would wait as long
                 self._tell_pause(name, error, paused)
             return 1
         queue.failed(attempt, counts, None if paused else backoff(self.first_wait, attempt.counted))

@@ -100,7 +100,9 @@ class Breaker:
         """Stop a judge whose pilot failed."""
         if not self.answered and self.given_up:
             kind = self.given_up.most_common(1)[0][0]
-            self.stop(f"none of its first {counted(self.given_up.total(), 'request')} was answered ({kind})", kind)
+            n_first = self.given_up.total()
+            which = f"none of its first {n_first} requests was" if n_first > 1 else "its first request was not"
+            self.stop(f"{which} answered ({kind})", kind)
         elif len(self._recent) >= FEWEST:
             self._require_readable()
 

@@ -288,7 +288,7 @@ def _with_few_answers(criterion: Criterion) -> str:
         return ""
     n_left = 0 if within.scores is None else len(within.scores.scores)
     left = counted(n_left, "question")
-    who = f"{within.n_judges:,} judges with few answers"
+    who = f"{counted(within.n_judges, 'judge')} with few answers"
     return f"From {who}, only as many answers in one order as in the other count, which leaves {left}"
 
 

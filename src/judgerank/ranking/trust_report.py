@@ -246,7 +246,7 @@ def _behind(part: Judgments, settings: Settings) -> tuple[Comparisons, IntArray 
 
 
 def bounded(fragile: Fragility) -> Fragility:
-    """The removals, where no bound is known of a set that was found with the bound that it has a member."""
+    """The removals; a set that was found although its forecast had ruled it out has at least one member."""
     changes = fragile.changes
     at_least = changes["at_least"].mask(changes["at_least"].isna() & changes["size"].notna(), 1)
     return replace(fragile, changes=changes.assign(at_least=at_least))

@@ -267,7 +267,13 @@ def better(prompt: str) -> str:
 def serving(
     faults: Faults = lambda prompt, times: None, delay=0.0, reply=better, model=None, refuses=(), batching=None
 ) -> Iterator[Server]:
-    server = Server(faults, delay, reply, model, refuses, batching or Batching())
+    with running(Server(faults, delay, reply, model, refuses, batching or Batching())) as server:
+        yield server
+
+
+@contextmanager
+def running(server):
+    """A server that answers in a thread of its own, until it is no longer needed."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -35,6 +35,7 @@ from judgerank.writing.atomic import recover, staged
 from judgerank.writing.sidecars import written
 from replication.replicate import Record, Study
 from replication.schemas.section import Parallel
+from studies.torture.endpoint import running
 
 # Rankings written to random places among a user's files: not one byte of the user's may go.
 PEOPLE = "model_a,model_b,winner\n" + "".join(
@@ -576,25 +577,14 @@ def _answer(path: str, secret: Callable[[], str], rng: np.random.Generator) -> b
 
 
 @contextmanager
-def _served(server: Any) -> Iterator[Any]:
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-@contextmanager
 def listening() -> Iterator[Ear]:
     """A server where nothing is to come."""
-    with _served(Ear()) as server:
+    with running(Ear()) as server:
         yield server
 
 
 @contextmanager
 def echoing(keys: dict[str, str], rng: np.random.Generator) -> Iterator[Echo]:
     """A server that is asked."""
-    with _served(Echo(keys, rng)) as server:
+    with running(Echo(keys, rng)) as server:
         yield server
