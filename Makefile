@@ -38,11 +38,12 @@
 #   make lock        resolve the lock files again (needs uv)
 # Any command: BIN=$CONDA_PREFIX/bin runs it in an environment of your own and installs nothing
 
-PAPER  := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling length_covariate \
-          mixed_judges sparsity subsampling_efficiency unstated_settings convergence_mse ci_coverage
-BEYOND := model_comparison uncertainty panel trust newcomers people gate soft graded rankings human_scale \
-          method_comparison small_samples slot_bias validity adaptive plan scale fitness defaults tastes \
-          claims self_preference few_answers contrary
+# The longest first: two run at once, each with half of the processors
+PAPER  := sparsity convergence_mse subsampling_efficiency ci_coverage mixed_judges unstated_settings judge_reliability \
+          data_overview chatbot_arena benchmark_alignment complete_ranking tie_handling length_covariate
+BEYOND := claims tastes contrary adaptive defaults plan graded human_scale gate trust scale people newcomers \
+          few_answers self_preference rankings model_comparison uncertainty fitness panel method_comparison \
+          small_samples validity soft slot_bias
 SECTIONS := $(PAPER) $(BEYOND)
 PYTHON   ?= python3
 VENV     := .venv/bin
@@ -50,18 +51,21 @@ BIN      := $(VENV)
 ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
+HALF_EACH = LOKY_MAX_CPU_COUNT=$$($(BIN)/python -c 'import os; print(((os.cpu_count() or 1) + 1) // 2)')
 
 .PHONY: help reproduce beyond stale tables test test-all lowest newest licences smoke figures audit crate verify verify_beyond kernels bench torture screens rank collect docs lock study \
         test-environment docs-environment environment \
         $(SECTIONS)
 
-reproduce: $(PAPER)
+reproduce: study
+	$(HALF_EACH) $(MAKE) -j2 $(PAPER)
 	$(MAKE) audit
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
-beyond: $(BEYOND)
+beyond: study
+	$(HALF_EACH) $(MAKE) -j2 $(BEYOND)
 	$(MAKE) audit crate
 
 ifeq ($(BIN),$(VENV))

@@ -176,18 +176,19 @@ def compare(name: str, ours: pd.DataFrame, columns: list[str], **labels: str) ->
     DataFrame
         ``row, column, paper, ours, difference, reproduced``; reproduced means equal at printed precision.
     """
-    printed = table(name)
+    printed = table(name)[columns]
+    papers, values = (frame.to_dict("records") for frame in (printed, ours.loc[printed.index, columns]))
     rows = [
         {
             **labels,
             "row": row,
             "column": column,
-            "paper": printed.at[row, column],
-            "ours": ours.at[row, column],
-            "difference": ours.at[row, column] - float(printed.at[row, column]),
-            "reproduced": as_printed(ours.at[row, column], printed.at[row, column]) == printed.at[row, column],
+            "paper": paper[column],
+            "ours": value[column],
+            "difference": value[column] - float(paper[column]),
+            "reproduced": as_printed(value[column], paper[column]) == paper[column],
         }
-        for row in printed.index
+        for row, paper, value in zip(printed.index, papers, values, strict=True)
         for column in columns
     ]
     return pd.DataFrame(rows)

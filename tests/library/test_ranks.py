@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.stats import t as student
 import judgerank
 from judgerank import Comparisons, Fit, fit
 from judgerank.data.errors import DataError, NoIntervalError
+from judgerank.engine import likelihood
 from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.likelihood import evaluate
 from judgerank.inference.clusters import cluster_gradients, squares_by_cluster
@@ -510,6 +512,17 @@ def test_few_independent_comparisons_have_the_test_of_all_exchanges():
         assert pairs.loc[("p5", second), "p_value"] == pytest.approx(2 / (4 * 6**thirds), rel=1e-9)
     board = ranking.tables["leaderboard"]
     assert (board["rank_low"].tolist(), board["rank_high"].tolist()) == ([1, 1, 1, 1, 2, 3], [4, 5, 6, 6, 6, 6])
+
+
+def test_memory_of_exact_tests_does_not_grow_with_the_square_of_the_comparisons(monkeypatch):
+    judges = ("j0", "j1")
+    ranked = judgerank.rank(judged({("a", "b"): dict.fromkeys(judges, 1_100)}, 2_000, judges)).fit
+    monkeypatch.setattr(likelihood, "CHUNK", 5)
+    tracemalloc.start()
+    own_tests(ranked, [np.arange(2)])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000 * 4_000  # bytes a comparison; 6,400 if each of the 800 parts kept places of all of them
 
 
 def test_exchanges_are_a_draw_without_replacement():

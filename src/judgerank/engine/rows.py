@@ -488,39 +488,49 @@ class PlainRows:
         surplus = cells.count * (cells.outcome - 0.5) * np.where(first < second, 1.0, -1.0)
         self._surplus = np.bincount(row, surplus, len(rows))  # n (y - 1/2), y the outcome for the lower index
         self._half = np.bincount(row, cells.count, len(rows)) / 2
-        self._judge, pair = np.divmod(rows, n * n)
-        pairs = pair
-        self._pair: IntArray | None = None  # of every row; without judges, rows are pairs
-        if weighs_judges:
-            pairs, self._pair = np.unique(pair, return_inverse=True)
+        judge, pair = np.divmod(rows, n * n)
+        pairs, self._pair = np.unique(pair, return_inverse=True)
         self._low, self._high = np.divmod(pairs, n)
-        ends, places = np.concatenate(np.divmod(pair, n)), np.tile(np.arange(len(rows)), 2)
-        signs = np.repeat([1.0, -1.0], len(rows))
-        self._by_model = csr_array((signs, (ends, places)), shape=(n, len(rows)))
+        # where many judges saw a pair, its rows are summed before its two models are looked at
+        by_pair = len(rows) >= LONG * len(pairs)
+        ends = (self._low, self._high) if by_pair else np.divmod(pair, n)
+        self._sums = [_sums_of((self._pair,), len(pairs))] * by_pair + [_sums_of(ends, n)]
         self._n_judges = len(cells.judges) if weighs_judges else 0
-        self._first_rows = np.flatnonzero(np.diff(self._judge, prepend=-1))  # of every judge who has any
-        self._half_signal, self._g, self._residual = np.empty((3, len(rows)))
+        self._rows_of_judge = np.bincount(judge, minlength=self._n_judges)
+        self._first_rows = np.flatnonzero(np.diff(judge, prepend=-1))  # of every judge who has any
+        self._judges = judge[self._first_rows]
+        self._half_signal, self._residual = np.empty((2, len(rows)))
 
     def gradient(self, parameters: Parameters) -> FloatArray:
         """In the scores and, where judges have discriminations, in their logarithms, shape (N + K,) or (N,)."""
         half_signal, residual = self._half_signal, self._residual
         half_difference = (parameters.scores.take(self._low) - parameters.scores.take(self._high)) * 0.5
-        if self._pair is None:
-            half_signal = half_difference
-        else:
-            np.take(half_difference, self._pair, out=half_signal, mode="wrap")  # other modes copy, or are slower
-            np.take(exp(parameters.judges[0]), self._judge, out=self._g, mode="wrap")
-            half_signal *= self._g
+        if not self._n_judges:  # rows are pairs
+            return self._by_model(self._surplus - self._half * tanh(half_difference))
+        g = np.repeat(exp(parameters.judges[0]), self._rows_of_judge)
+        np.take(half_difference, self._pair, out=half_signal, mode="wrap")  # other modes copy, or are slower
+        half_signal *= g
         tanh(half_signal, out=residual)
         residual *= self._half
         np.subtract(self._surplus, residual, out=residual)
-        if not self._n_judges:
-            return np.asarray(self._by_model @ residual)
-        by_judge = np.zeros(self._n_judges)
         half_signal *= residual
-        by_judge[self._judge[self._first_rows]] = 2.0 * np.add.reduceat(half_signal, self._first_rows)
-        residual *= self._g
-        return np.concatenate([self._by_model @ residual, by_judge])
+        by_judge = np.zeros(self._n_judges)
+        by_judge[self._judges] = 2.0 * np.add.reduceat(half_signal, self._first_rows)
+        residual *= g
+        return np.concatenate([self._by_model(residual), by_judge])
+
+    def _by_model(self, values: FloatArray) -> FloatArray:
+        """Sums over the rows where a model is the lower one, minus those where it is the higher; shape (N,)."""
+        for sums in self._sums:
+            values = sums @ values
+        return values
+
+
+def _sums_of(index: Sequence[IntArray], size: int) -> csr_array:
+    """The matrix of sums by place, given the place of each value; of a second one, with the opposite sign."""
+    signs = np.repeat([1.0, -1.0][: len(index)], len(index[0]))
+    places = np.concatenate(index), np.tile(np.arange(len(index[0])), len(index))
+    return csr_array((signs, places), shape=(size, len(index[0])))
 
 
 # Several sets of comparisons as one, so that a pass over all of them costs little more than one over each.

@@ -208,7 +208,8 @@ class _Units:
     def of(cls, result: Uncertainty, rows: Comparisons, question: IntArray | None) -> _Units:
         n, lead, row = len(rows.models), [], []
         for part, terms in _terms_at_equal_scores(result, rows):
-            places, sign = np.arange(len(rows))[part], np.where(rows.first < rows.second, 1.0, -1.0)[part]
+            places = np.arange(part.start, part.stop)  # not a view of all: each part would keep one of them
+            sign = np.where(rows.first[part] < rows.second[part], 1.0, -1.0)
             if question is not None:
                 lead.append(sign * terms.residual)
                 row.append(places)
