@@ -206,7 +206,7 @@ def times_table(results: Results) -> str:
         for row in times.itertuples()
     ]
     cpus = " and ".join(sorted(set(times["cpu"])))
-    total = f"Together {times['seconds'].sum() / 60:.0f} minutes on {cpus}, without start-up and installation."
+    total = f"Together {times['seconds'].sum() / 60:.0f} minutes on {cpus}, one after the other."
     return f"{markdown_table(rows, ['section', 'time taken', 'of the processor'])}\n\n{total}"
 
 
@@ -224,7 +224,7 @@ def full_run_times(results: Results) -> str:
         of = pd.DataFrame({"seconds": [machine["seconds"]], "processor": [machine["processor_seconds"]]})
         rows.append(("verify", rows[0][1], *_total_minutes(of)))
     rows = [(f"`make {command}`", *rest) for command, *rest in rows]
-    return markdown_table(rows, ["command", "what it runs", "time taken", "of the processor"])
+    return markdown_table(rows, ["command", "what it runs", "one after the other", "of the processor"])
 
 
 def times_of(results: Results) -> pd.DataFrame:
