@@ -16,7 +16,7 @@ from judgerank.gating.gate import gate, more_needed
 from judgerank.gating.outputs import as_dict
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
-from judgerank.gating.verdict_text import sentence, table
+from judgerank.gating.verdict_text import five_lines, sentence, table
 from judgerank.order.flips import p_above
 
 
@@ -355,6 +355,8 @@ def test_a_judge_of_the_candidates_maker_is_named_and_left_out():
     counted = gate(frame, "old", "gpt-5", panel, own_maker="count")
     assert (counted.verdict, counted.without_related, counted.with_related) == ("ship", "block", "ship")
     assert counted.own.recused == () and counted.own.n_left_out == 0
+    left_out = "2 judges; left out: 1 judge by the maker of either model (--own-maker count)"
+    assert five_lines(found)[1].endswith(left_out) and five_lines(counted)[1].endswith("3 judges")
     assert (
         gate(frame.replace("old", "gpt-4"), "gpt-4", "gpt-5", panel).verdict == "block"
     )  # nearer to one of the two

@@ -394,6 +394,27 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert (tmp_path / "rankings" / "it's mine" / "index.html").is_file()
 
 
+def test_a_doctor_says_how_judges_with_few_answers_count_and_what_one_vote_a_question_is(tmp_path):
+    frame = pd.DataFrame([*[(*pair, "j", "ab"[n % 3 == 0]) for pair in ("xy", "yz", "zx") for n in range(14)]])
+    frame.columns = ["model_a", "model_b", "judge", "winner"]
+    frame.loc[:5, "judge"] = ["k", "k", "k", "m", "m", "m"]
+    frame["question"] = [f"q{n}" for n in range(len(frame))]
+    frame.to_csv(tmp_path / "m.csv", index=False)
+    told = lines(judgerank("doctor", tmp_path / "m.csv"))
+    assert told["judges"] == ["3, with 3 (k) to 36 (j) comparisons"]
+    assert any(said.startswith("2 judges with fewer than 10 answers (k, m) count") for said in told["few"])
+    assert told["questions"] == ["42, with 1 comparison each"]
+
+
+def test_a_doctor_names_the_models_that_a_number_of_judges_is_for(simulated):
+    parts = [simulated(n, [0.8, 0.0, -0.8], [1.5, 0.7, 1.0], 600).to_frame() for n in (1, 2)]
+    for name, part in zip("ab", parts, strict=True):
+        part["question_id"] = [f"{name}{n % 40}" for n in range(len(part))]
+    parts[1][["model_a", "model_b"]] = "other " + parts[1][["model_a", "model_b"]]
+    told = [said for _, said in diagnosis.on_panel_size(judgments_of(pd.concat(parts, ignore_index=True)))]
+    assert len({said.split(": ")[0] for said in told}) == 2 and all(said.startswith("of ") for said in told)
+
+
 def test_a_doctor_examines_the_votes_that_rank_counts(tmp_path):
     """Only the votes that are left out are in both orders: without them position bias cannot be fitted."""
     own = [(*pair, "gpt-4-turbo", "abab" * 5) for pair in (("gpt-4o", "x"), ("x", "gpt-4o"), ("z", "gpt-4o"))]
@@ -402,7 +423,7 @@ def test_a_doctor_examines_the_votes_that_rank_counts(tmp_path):
     told = lines(judgerank("doctor", path))
     ranking = rank(path)
     assert ranking.recusal.n_left_out == 60
-    assert told["own maker"] == ranking.recusal.sentences()
+    assert told["own maker"] == [*ranking.recusal.sentences(), diagnosis.COUNTED_BY]
     assert told["order"][0] in ranking.remarks and f"--model {ranking.fit.model.name})" in told["exact fit"][0]
     assert ranking.fit.model.name != "position_aware"
     assert told["models"][0].startswith("3, with 32 (gpt-4o) to 64 (x) comparisons")

@@ -20,7 +20,7 @@ from judgerank.data.frames import BY_REQUEST
 from judgerank.data.rankings import rankings_of
 from judgerank.gating.verdict_text import sentence
 from judgerank.model.kinds.family import relations
-from judgerank.ranking import choices
+from judgerank.ranking import choices, judge_policy
 from judgerank.ranking.card import sentence as card_sentence
 from judgerank.ranking.judge_policy import STAYS, Kind
 from judgerank.ranking.recusal import OTHER_MAKER, UNTESTED, recusal_of
@@ -244,6 +244,17 @@ def test_every_command_on_judgments_has_the_filters_and_the_choice_on_own_makers
 def test_functions_take_the_same_words(function):
     names = {*inspect.signature(function).parameters}
     assert {"own_maker", "makers"} <= names and ("filters" in names or {*Filters.__annotations__} <= names)
+
+
+@pytest.mark.parametrize(
+    ("unclear", "said"),
+    [(1, "1 of 3 judges do not show how well it judges"), (3, "all 3 judges do not show how well they judge")],
+)
+def test_judges_of_whom_too_little_is_known_are_counted_in_words(unclear, said):
+    verdicts = [*[panel.UNSURE] * unclear, *["fine"] * (3 - unclear)]
+    judges = pd.DataFrame({"judge": ["j", "k", "m"], "verdict": verdicts})
+    (warning,) = judge_policy._on_judges(judges)
+    assert warning.startswith(f"The answers of {said}: j")
 
 
 @pytest.fixture(scope="module")

@@ -520,7 +520,9 @@ def _evidence(result: Result) -> str:
     low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
     judges = len(criterion.judged.judges)
     who = "" if criterion.judged.unnamed else f", {counted(judges, 'judge')}"
-    sizes = f"{counted(seen.questions, 'question')}{who}"
+    recused = len(result.own.recused)
+    left_out = f"; left out: {counted(recused, 'judge')} by the maker of either model (--own-maker count)"
+    sizes = f"{counted(seen.questions, 'question')}{who}{left_out if recused else ''}"
     interval = f"{low} to {high} (one-sided {share(1 - rule.level)})"
     if result.verdict == BLOCK:
         interval += f", {p_text(criterion.p_block)}"

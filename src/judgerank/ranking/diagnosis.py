@@ -25,7 +25,7 @@ from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, i
 from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
 from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
-from judgerank.ranking.studies.coverage import on_few, on_parts
+from judgerank.ranking.studies.coverage import on_few, on_parts, on_pooled
 from judgerank.ranking.studies.estimation import on_fit
 from judgerank.ranking.studies.judge_notes import panel_size
 from judgerank.ranking.verdict import on_two_variants
@@ -46,6 +46,7 @@ EXACT_FIT = "exact fit"  # the topic of sentences on a fit without shrinkage
 RUN_NEXT = "run next"  # what the last sentence is about
 SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
 SEARCHED = 200  # models of a component whose exact fit is searched for; that of 1,000 took 20 s of processor
+COUNTED_BY = "to count them, add --own-maker count to any command"
 CATEGORIES = ("category", "criterion")  # names of their column
 REPEAT = "repeat"  # column that numbers the answers to one request
 Lines = Iterator[tuple[str, str]]  # what it is about, and a sentence
@@ -163,6 +164,8 @@ def on_answers(recusal: Recusal) -> Lines:
         yield "both bad", f"{count} of the ties; `judgerank rank` counts them by model and question"
     for sentence in recusal.sentences():
         yield "own maker", sentence
+    if any("own maker" in sentence for sentence in recusal.on_left_out()):
+        yield "own maker", COUNTED_BY
     if recusal.n_left_out:  # not `counted`, in which judges with few answers have one label
         judgments = recusal.kept
         c, frame = judgments.comparisons, judgments.frame
@@ -214,8 +217,10 @@ def _questions(frame: pd.DataFrame, c: Comparisons) -> str:
     n_questions = frame["question_id"].nunique() if "question_id" in frame else 0
     if not n_questions:
         return "no column, so each judgment is taken by itself (--column question=NAME names one)"
+    if n_questions == c.n_comparisons == len(frame):
+        return f"{n_questions:,}, with 1 comparison each"
     sentence = (
-        f"{n_questions}, {c.n_comparisons / n_questions:.1f} comparisons each; intervals allow for dependence "
+        f"{n_questions:,}, {c.n_comparisons / n_questions:.1f} comparisons each; intervals allow for dependence "
         "within them"
     )
     if c.stages is not None:
@@ -257,14 +262,15 @@ def on_repeats(judgments: Judgments) -> Lines:
 
 def on_design(judgments: Judgments) -> Lines:
     """Order of presentation, connections, models and judges with few comparisons, of judgments that count."""
-    parts = [part.comparisons for part in parts_of(judgments)]
+    every = parts_of(judgments)
+    parts = [part.comparisons for part in every]
     yield "order", default_member(parts)[1]
     remarks = on_parts([part.models for part in parts], links_between(judgments))
     yield "connected", " ".join(remarks) or "a chain of comparisons connects any two models"
     if never_compared(judgments):
         yield "left out", f"no answer about them could be read: {listed(never_compared(judgments))}"
-    for part in parts:
-        for remark in on_few(part, Settings.few):
+    for part in every:
+        for remark in (*on_pooled(part.comparisons, part.few_judges), *on_few(part.comparisons, Settings.few)):
             yield "few", remark
 
 
@@ -280,7 +286,8 @@ def on_panel_size(judgments: Judgments) -> Lines:
         effective = panel_size(fitted, part, Settings.level)
         if effective is None:
             continue
-        yield "effective judges", next(on_number(effective))
+        who = f"of {listed(part.comparisons.models)}: " if len(parts) > 1 else ""
+        yield "effective judges", f"{who}{next(on_number(effective))}"
         for copies in effective.near_copies():
             yield "near copies", on_near_copies(copies)
 

@@ -319,7 +319,9 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[RankingWarning
     if unsure.any():
         who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
         how = "it judges" if unsure.sum() == 1 else "they judge"
-        of_all = f"{unsure.sum()} of {counted(len(judges), 'judge')}{enough}"
+        n_judges = counted(len(judges), "judge")
+        of_all = f"all {n_judges}" if 1 < unsure.sum() == len(judges) else f"{unsure.sum()} of {n_judges}"
+        of_all += enough
         yield RankingWarning(f"The answers of {of_all} do not show how well {how}{who}.", Kind.UNKNOWN)
     doubtful = judges[judges["judge"].isin(panel.flagged(judges))]
     if len(doubtful):
