@@ -164,7 +164,7 @@ def on_answers(recusal: Recusal) -> Lines:
         yield "both bad", f"{count} of the ties; `judgerank rank` counts them by model and question"
     for sentence in recusal.sentences():
         yield "own maker", sentence
-    if any("own maker" in sentence for sentence in recusal.on_left_out()):
+    if (recusal.is_own & ~recusal.counts).any():
         yield "own maker", COUNTED_BY
     if recusal.n_left_out:  # not `counted`, in which judges with few answers have one label
         judgments = recusal.kept
