@@ -247,12 +247,16 @@ def test_functions_take_the_same_words(function):
 
 
 @pytest.mark.parametrize(
-    ("unclear", "said"),
-    [(1, "1 of 3 judges do not show how well it judges"), (3, "all 3 judges do not show how well they judge")],
+    ("unclear", "of", "said"),
+    [
+        (1, 3, "1 of 3 judges do not show how well it judges"),
+        (3, 3, "all 3 judges do not show how well they judge"),
+        (1, 1, "the only judge do not show how well it judges"),
+    ],
 )
-def test_judges_of_whom_too_little_is_known_are_counted_in_words(unclear, said):
-    verdicts = [*[panel.UNSURE] * unclear, *["fine"] * (3 - unclear)]
-    judges = pd.DataFrame({"judge": ["j", "k", "m"], "verdict": verdicts})
+def test_judges_of_whom_too_little_is_known_are_counted_in_words(unclear, of, said):
+    verdicts = [*[panel.UNSURE] * unclear, *["fine"] * (of - unclear)]
+    judges = pd.DataFrame({"judge": ["j", "k", "m"][:of], "verdict": verdicts})
     (warning,) = judge_policy._on_judges(judges)
     assert warning.startswith(f"The answers of {said}: j")
 

@@ -551,3 +551,14 @@ def test_a_first_group_without_intervals_is_claimed_of_nothing():
     assert board["rank_low"].notna().tolist() == (~of_first).tolist()
     assert "may be chance" in verdict(ranking).lead
     assert verdict(ranking).lead in ranking.to_html()
+
+
+@pytest.mark.parametrize(
+    ("winner", "result"), [("model_a", "A was preferred"), ("model_b", "B was preferred"), ("tie", "a tie")]
+)
+def test_a_single_comparison_of_the_first_two_is_no_percentage(winner, result):
+    rows = [("A", "C", "model_a" if n < 46 else "model_b") for n in range(60)]
+    rows += [("B", "C", "model_a" if n < 40 else "model_b") for n in range(60)]
+    rows.append(("A", "B", winner))
+    ranking = judgerank.rank(pd.DataFrame(rows, columns=["model_a", "model_b", "winner"]))
+    assert verdict(ranking).evidence.startswith(f"A and B (2nd) were compared once: {result}. The model estimates")

@@ -319,10 +319,8 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[RankingWarning
     if unsure.any():
         who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
         how = "it judges" if unsure.sum() == 1 else "they judge"
-        n_judges = counted(len(judges), "judge")
-        of_all = f"all {n_judges}" if 1 < unsure.sum() == len(judges) else f"{unsure.sum()} of {n_judges}"
-        of_all += enough
-        yield RankingWarning(f"The answers of {of_all} do not show how well {how}{who}.", Kind.UNKNOWN)
+        which = _some_of(int(unsure.sum()), len(judges))
+        yield RankingWarning(f"The answers of {which}{enough} do not show how well {how}{who}.", Kind.UNKNOWN)
     doubtful = judges[judges["judge"].isin(panel.flagged(judges))]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
@@ -331,9 +329,17 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[RankingWarning
             names = [
                 f"{shortened(judge)} ({what})" for judge, what in zip(names, doubtful["verdict"], strict=True)
             ]
-        of_all = f"{len(doubtful)} of {counted(len(judges), 'judge')}{enough}"
-        problem = f"{of_all} {have} a problem (see Judges on the page): {listed(names)}.{stays}"
+        which = _some_of(len(doubtful), len(judges))
+        which = f"{which[0].upper()}{which[1:]}{enough}"
+        problem = f"{which} {have} a problem (see Judges on the page): {listed(names)}.{stays}"
         yield RankingWarning(problem, Kind.JUDGES)
+
+
+def _some_of(n: int, total: int) -> str:
+    """So many of all judges, in words where it is all of them."""
+    if n < total:
+        return f"{n} of {counted(total, 'judge')}"
+    return "the only judge" if total == 1 else f"all {counted(total, 'judge')}"
 
 
 def unread(ranking: Record) -> list[str]:

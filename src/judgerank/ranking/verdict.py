@@ -412,10 +412,11 @@ def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     if not n_comparisons:
         text = f"{name} and {rival} (2nd) were never compared with each other. The model estimates that"
         return f"{text} {name} is preferred in {chance}"
-    text = (
-        f"{name} is preferred to {rival} (2nd) in {seen:.0%} of their {n_comparisons:,} "
-        f"{noun(n_comparisons, 'comparison')}"
-    )
+    text = f"{name} is preferred to {rival} (2nd) in {seen:.0%} of their {n_comparisons:,} comparisons"
+    if n_comparisons == 1:
+        won = {0.0: f"{rival} was preferred", 1.0: f"{name} was preferred"}.get(seen, "a tie")
+        text = f"{name} and {rival} (2nd) were compared once: {won}. The model estimates that"
+        return f"{text} {name} is preferred in {chance}"
     return f"{text}. The model estimates {chance}"
 
 
