@@ -421,6 +421,22 @@ def test_a_judge_who_cannot_be_read_stops_after_its_pilot_and_can_be_asked_again
     assert len(read) == len(read.drop_duplicates(["question_id", "model_a", "model_b", "judge_model"])) == TOTAL
 
 
+def test_a_judge_with_more_than_a_tenth_in_another_form_is_paused_and_three_are_shown(tmp_path):
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(12)))
+    other = lambda prompt: "I prefer the second." if re.search(r"Question \d*[05]\?", prompt) else better(prompt)  # noqa: E731
+    with serving(reply=other) as server:
+        done = collected(tmp_path, server.url, "--concurrent", 1, judges=JUDGES[:1])
+        assert done.returncode == 1
+        n_asked, of_form = len(server.requests), [r for r in judgments(tmp_path) if r["raw"][0] == "I"]
+        assert n_asked < 36 and {record["judge_preferred_model"] for record in of_form} == {"unknown"}
+        of_all = rf"{len(of_form)} of (its )?{n_asked} replies are in another form than the prompt asks for"
+        assert re.search(of_all, done.stderr.splitlines()[-1])
+        assert re.search(of_all, done.stdout) and done.stdout.count('"I prefer the second."') == 3
+        done = collected(tmp_path, server.url, "--other-forms", 1, judges=JUDGES[:1])
+    assert done.returncode == 0, done.stderr
+    assert len(server.requests) == len(judgments(tmp_path)) == 36
+
+
 def test_one_reply_and_small_amounts_are_told_as_such():
     assert replies(1, "is cut", "are cut") == "1 reply is cut"
     assert replies(2, "is cut", "are cut") == "2 replies are cut"

@@ -64,6 +64,7 @@ def your_files(folder: Path, _: pytest.MonkeyPatch) -> None:
     mine = folder / "board.csv"
     mine.write_text("mine")
     words = ["rank", source, "--output", out, "--export", mine, "--save", elsewhere / "board.npz"]
+    words += ["--card", elsewhere / "card.svg"]
     before = contents(folder)
     run(*words, code=None)
     assert contents(folder) == before
@@ -71,7 +72,7 @@ def your_files(folder: Path, _: pytest.MonkeyPatch) -> None:
     assert mine.read_text() != "mine"
     new = contents(folder).keys() - before.keys()
     visible = [path for path in new if not path.name.startswith(".") and path.parts[0] != out.name]
-    assert visible == [Path("elsewhere/board.npz")]
+    assert sorted(visible) == [Path("elsewhere/board.npz"), Path("elsewhere/card.svg")]
     run(*words)  # its own from before
 
 
@@ -160,7 +161,7 @@ def network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "LANGFUSE_HOST": "http://127.0.0.1:9",
     }
     keys |= {"PHOENIX_COLLECTOR_ENDPOINT": "http://127.0.0.1:9"}
-    for name in ("langfuse:set", "phoenix:set"):
+    for name in ("langfuse:set", "phoenix:set", "hf:owner/name", "owner/name"):
         before = len(seen)
         run("vote", name, code=None, **keys)
         assert len(seen) > before, name

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from html import unescape
 from typing import Literal
 
 Kind = Literal["line", "brackets", "label", "json", "ranking"]
@@ -37,6 +39,8 @@ _LEAD = (
     r"(?:(?:(?P<tie>tie)|(?:assistant )?(?P<named>[ab]) is (?:slightly |significantly |much )?better): ?)?"
 )
 _RANKED = r"[A-Z](?: ?(?:>|=) ?[A-Z])+"
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,100}>|[*_`]")
+_SPACED = re.compile(r" ?([\[\]:]) ?")
 _LETTER_ALONE = re.compile(rf"{_SIDE}\.?", re.IGNORECASE)
 
 
@@ -174,20 +178,27 @@ def _line_pattern(kind: Kind, nonce: str) -> re.Pattern[str]:
 @cache
 def _pattern_within(kind: Kind) -> re.Pattern[str]:
     """The form anywhere in a text."""
-    flags = re.NOFLAG if kind == "ranking" else re.IGNORECASE
-    return re.compile(rf"(?<![A-Za-z0-9]){_pattern(kind, '')}(?![A-Za-z0-9])", flags)
+    return re.compile(rf"(?<![A-Za-z0-9]){_pattern(kind, '')}(?![A-Za-z0-9])", re.IGNORECASE)
 
 
 def _verdicts_within(form: Form) -> Iterator[Verdict]:
-    """Verdicts that stand anywhere in what the judge was shown."""
+    """Verdicts that stand anywhere in what the judge was shown, also as a judge may tidy them in a quotation."""
     pattern = _pattern_within(form.kind)
-    return (_of_match(match, form) for text in form.texts for match in pattern.finditer(text))
+    shown = (version for text in form.texts for version in (text, _tidied(text)))
+    return (_of_match(match, form) for text in shown for match in pattern.finditer(text))
+
+
+def _tidied(text: str) -> str:
+    """A text without markup and letters that nobody sees, in plain letters, with single spaces."""
+    plain = unicodedata.normalize("NFKC", unescape(_MARKUP.sub("", text)))
+    visible = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    return _SPACED.sub(r"\1", " ".join(visible.split()))
 
 
 def _of_match(match: re.Match[str], form: Form) -> Verdict:
     fields = match.groupdict()
     if form.kind == "ranking":
-        return _of_ranking(fields["ranked"])
+        return _of_ranking(fields["ranked"].upper())
     if form.kind == "brackets":
         return _of_brackets(fields, form.is_graded)
     return Verdict(fields["side"].lower(), _confidence(fields))
