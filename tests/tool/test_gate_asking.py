@@ -257,6 +257,34 @@ def test_a_test_is_told_how_a_file_is_read_in_python(tmp_path):
     assert "--" not in said and "copies='drop'" in said and "winner_values={'1': 'a'}" in said
 
 
+def test_an_address_of_the_environment_is_allowed_by_the_command_alone():
+    message = "unset it, name the address in the panel (base_url), or allow it by --allow-env-url"
+    assert as_called(message, "command") == message
+    for caller in ("pytest", "action"):
+        assert as_called(message, caller) == "unset it, or name the address in the panel (base_url)"
+
+
+@pytest.mark.parametrize("caller", ["command", "pytest", "action"])
+def test_a_gate_names_no_option_that_collecting_alone_has(caller):
+    message = (
+        "give it more by params: {max_tokens: ...}, then --again unreadable; 2 replies refuse to judge (--again "
+        "refused asks once more); it asks to wait for 2 hours (429), longer than --patience"
+    )
+    assert as_called(message, caller) == (
+        "give it more by params: {max_tokens: ...}; 2 replies refuse to judge; it asks to wait for 2 hours (429), "
+        "too long to wait for"
+    )
+
+
+def test_what_is_said_while_judges_are_asked_names_the_inputs_of_the_action(folder, monkeypatch):
+    monkeypatch.setenv("JUDGERANK_CALLER", "action")
+    said_by_judge = "    logging.getLogger('judgerank').info('its choice may follow the place (--order both)')\n"
+    Path("judge.py").write_text(f"import logging\n{JUDGE}".replace("    with", f"{said_by_judge}    with", 1))
+    answers(Path("new.jsonl"), [40] * 60)
+    said = run("--until", "all").output
+    assert "input order: both" in said and "--order" not in said
+
+
 def test_the_action_names_no_option_of_the_command(folder, monkeypatch):
     monkeypatch.setenv("JUDGERANK_CALLER", "action")
     answers(Path("new.jsonl"), [40] * 60)

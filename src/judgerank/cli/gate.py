@@ -492,6 +492,7 @@ def asked_now(
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
         if isinstance(handler, Messages):
             handler.err = True
+            handler.setFormatter(AsCalled())
     old, new = (path.name.removesuffix(".jsonl") for path in files)
     named = {OLD: old, NEW: new} if old != new else {}
     request_settings["names"] = tuple(
@@ -503,6 +504,14 @@ def asked_now(
     requests = without_own_maker(asked, own_maker.choice, makers, own_maker.candidate_model)
     decide = ask_until_decided if by_rounds else ask_all
     return decide(paired(*files), requests, rule)
+
+
+class AsCalled(logging.Formatter):
+    """Lines of the log with the options that they name as the caller writes them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one."""
+        return as_called(super().format(record))
 
 
 def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool, verbose: bool) -> None:

@@ -22,10 +22,19 @@ READ = "judgments=judgerank.read(FILE, "  # by which a test says how a file is r
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
 # A group to protect, whose value may have spaces, as a verdict names it: at the end of a line or of a cell, or so.
 PROTECT = r"(?m)--protect (\w[\w ]*)=(.+?)(?= makes that count| \||$)"
+# An address of the environment is allowed by the command alone.
+ENV_URL = (r"unset it, name (.+), or allow it by --allow-env-url\b", r"unset it, or name \1")
+# Options of collecting that no gate has: one asks a judge again whose settings have changed.
+OF_COLLECT = (
+    (r"(give it more by params: .+?), then --again unreadable", r"\1"),
+    (r" \(--again refused asks once more\)", ""),
+    (r", longer than --patience\b", ", too long to wait for"),
+)
 # patterns and what stands in their place
 WRITTEN: dict[str, tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]] = {
     COMMAND: ((PROTECT, lambda found: shlex.join(["--protect", f"{found[1]}={found[2]}"])),),
     PYTEST: (
+        ENV_URL,
         (PROTECT, lambda found: f"rule=Rule(protect=({found.groups()!r},))"),
         (r"--judgments\b", "--judgerank-judgments"),
         (r"--budget\b", "budget"),
@@ -42,6 +51,7 @@ WRITTEN: dict[str, tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]]
         (r"--(baseline|candidate)\b", r"the name of the \1"),
     ),
     ACTION: (
+        ENV_URL,
         (r" \(judgerank gate --help(-all)? explains\)", ""),
         (r"numbers: -v\b", "numbers: the step's summary"),
         (r"-v\)", "see the step's summary)"),
@@ -61,7 +71,7 @@ def as_called(text: str, caller: str | None = None) -> str:
     caller : {"command", "pytest", "action"}, optional
         By default the command, or the action where its variable says so.
     """
-    for pattern, written in WRITTEN[caller or caller_now()]:
+    for pattern, written in (*OF_COLLECT, *WRITTEN[caller or caller_now()]):
         text = re.sub(pattern, written, text)
     return text
 
