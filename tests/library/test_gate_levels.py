@@ -88,7 +88,9 @@ def table_of(preference, first=None, has_records=False):
     )
     row, column = np.nonzero(~is_answered)
     failed = pd.DataFrame({"question": questions[row], "judge": judges[column]})
-    rows = pd.DataFrame({"question": questions[kept], "judge": judges[0]})
+    row, column = np.nonzero(is_answered)
+    answers = {"preference": preference[row, column], "first": first[row, column]}
+    rows = pd.DataFrame({"question": questions[row], "judge": judges[column], **answers})
     names = tuple(questions[kept]), tuple(judges)
     return Judged(
         *(

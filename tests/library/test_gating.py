@@ -16,7 +16,7 @@ from judgerank.gating.gate import gate, more_needed
 from judgerank.gating.outputs import as_dict
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
-from judgerank.gating.verdict_text import five_lines, sentence, table
+from judgerank.gating.verdict_text import five_lines, sentence, table, what_decides
 from judgerank.order.flips import p_above
 
 
@@ -640,3 +640,21 @@ def test_categories_that_differ_have_a_line_and_leave_the_verdict():
     few = gate(rows[rows["category"] == "code"], "old", "new")
     assert few.categories == ()
     assert gate(rows.assign(category=[*names, *names[::-1]]), "old", "new").categories == ()
+
+
+@pytest.mark.parametrize("is_both", [True, False])
+def test_nothing_is_decided_by_judges_who_pick_one_place_whoever_is_shown_there(is_both):
+    """The win rate is one half then, without any error, and would pass for a candidate as good as the baseline."""
+    first = np.ones(60)
+    if is_both:
+        found = gate(in_both_orders((first, 1 - first)), "old", "new")
+    else:
+        answers = [
+            {"model_a": a, "model_b": b, "winner": "model_a", "judge": judge, "question_id": question}
+            for question in range(60)
+            for judge in ("j1", "j2")
+            for a, b in [("old", "new") if question % 2 else ("new", "old")]
+        ]
+        found = gate(pd.DataFrame(answers), "old", "new")
+    assert found.verdict == "inconclusive" and found.needed is None
+    assert "Every judge picks one place" in what_decides(found)

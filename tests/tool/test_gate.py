@@ -33,7 +33,11 @@ from tests.library.test_gating import records
 from tests.tool.command import environment, judgerank
 
 # wins, ties and losses of the candidate by question; the last judge has missed some
-VERDICTS = {"ship": [1.0, 0.5, 1.0, 0.0, 1.0], "block": [0.0, 0.5, 0.0, 1.0, 0.0], "inconclusive": [1.0, 0.0]}
+VERDICTS = {
+    "ship": [1.0, 0.5, 1.0, 0.0, 1.0],
+    "block": [0.0, 0.5, 0.0, 1.0, 0.0],
+    "inconclusive": [1.0, 1.0, 0.0, 0.0],
+}
 CODES = {"ship": 0, "block": 1, "inconclusive": 2}
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgerank.gating.decision import Evidence, bounds, p_values
+from judgerank.data.arrays import FloatArray
+from judgerank.gating.decision import Evidence, bounds, p_not_above, p_values
 from judgerank.gating.judge_differences import JudgeDifferences, judge_differences
 from judgerank.gating.judged import Judged
 from judgerank.gating.missing import Silence, requested, score_runs_with, scored_with, silence, unanswered
@@ -39,6 +40,8 @@ class Checks:
     within : WithinJudges, optional
         Judges with few answers compared with themselves; None where there is no crowd of them, or orders are said
         to be random.
+    go_by_place : bool
+        Whether every judge picks one place, whoever is shown there: nothing is decided then.
     """
 
     scores: Scores
@@ -49,6 +52,7 @@ class Checks:
     n_lost: int
     shared_bias: float
     within: WithinJudges | None = None
+    go_by_place: bool = False
 
     @property
     def tested(self) -> Scores:
@@ -67,6 +71,8 @@ class Checks:
 
     def p_values(self, rule: Rule) -> tuple[float, float]:
         """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
+        if self.go_by_place:
+            return 1.0, 1.0
         p_ship, p_block = p_values(self.scores, rule) if self.within is None else self.within.p_values(rule)
         if self.differences.differ and not rule.this_panel:
             p_ship, p_block = (
@@ -121,4 +127,36 @@ def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
     )
     shared_bias = favours_by_order(table.preference, table.first)
     within = None if rule.random_orders else within_judges(table.preference, table.first, unit)
-    return Checks(scores, lowest, highest, judge_differences(leads, unit), silent, n_lost, shared_bias, within)
+    differences = judge_differences(leads, unit)
+    return Checks(scores, lowest, highest, differences, silent, n_lost, shared_bias, within, _go_by_place(table))
+
+
+# Judges who go by place, whoever is shown there.
+SURE = 0.05  # level of each test of a judge
+MOSTLY = 0.8  # share of answers for one place, in both orders, above which a judge goes by place
+
+
+def _go_by_place(table: Judged) -> bool:
+    """Whether every judge does, so that any candidate would look as good as the baseline."""
+    leads = (leads_by_order(table, judge) for judge in table.judges)
+    return len(table.judges) > 0 and all(lead is not None and by_place(lead) != "" for lead in leads)
+
+
+def leads_by_order(table: Judged, judge: str) -> FloatArray | None:
+    """Preference for the candidate less one half, with it shown first and second, shape (Q, 2); nan for none."""
+    rows = table.rows[(table.rows["judge"] == judge) & table.rows["first"].isin((1.0, -1.0))]
+    if rows.empty:
+        return None
+    mean = rows.groupby(["question", "first"])["preference"].mean().astype(float).unstack("first")
+    return mean.reindex(index=table.questions, columns=[1.0, -1.0]).to_numpy(float) - 0.5
+
+
+def by_place(lead: FloatArray) -> str:
+    """Whether a judge picks one place in both orders, and how often."""
+    of_first = [(0.5 + lead[:, 0]), (0.5 - lead[:, 1])]
+    of_first = [values[~np.isnan(values)] for values in of_first]
+    share = float(np.concatenate(of_first).mean())
+    chosen = of_first if share > 0.5 else [1 - values for values in of_first]
+    if any(p_not_above(values, MOSTLY) > SURE for values in chosen):
+        return ""
+    return f"picks the {'first' if share > 0.5 else 'second'} answer {max(share, 1 - share):.0%} of the time"

@@ -21,8 +21,8 @@ from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.gating.answer_pairs import Pair, labels_of, paired, texts_of
-from judgerank.gating.checks import checked
-from judgerank.gating.decision import Evidence, by_category, holm, outcome, p_not_above
+from judgerank.gating.checks import SURE, by_place, checked, leads_by_order
+from judgerank.gating.decision import Evidence, by_category, holm, outcome
 from judgerank.gating.gate_result import Criterion, OtherUnit, OwnVotes, Result, votes_on_pair
 from judgerank.gating.judged import Judged
 from judgerank.gating.rule import EQUIVALENCE, POINTS, RANDOM, SCORE, TWO_SIDED, Rule
@@ -133,8 +133,6 @@ def _z(chance: float) -> float:
 
 
 # Find judges whose answers say nothing about the two variants: they go by place, or are as random as a coin.
-SURE = 0.05  # level of each test of a judge
-MOSTLY = 0.8  # share of answers for one place, in both orders, above which a judge goes by place
 UNRELATED = 0.15  # correlation of a judge's answers in the two orders, below which they are as a coin's
 FEW = 50  # questions with two clear answers, below which they do not tell
 REACH, REACH_OF_BOTH = -ndtri(SURE), -ndtri(SURE / 2)  # standard errors of a one-sided and a two-sided test
@@ -142,34 +140,14 @@ REACH, REACH_OF_BOTH = -ndtri(SURE), -ndtri(SURE / 2)  # standard errors of a on
 
 def uninformative(table: Judged) -> dict[str, str]:
     """What each judge does who says nothing about the variants, by name."""
-    leads = {judge: lead for judge in table.judges if (lead := _leads(table, judge)) is not None}
-    reasons = {judge: reason for judge, lead in leads.items() if (reason := _by_place(lead))}
+    leads = {judge: lead for judge in table.judges if (lead := leads_by_order(table, judge)) is not None}
+    reasons = {judge: reason for judge, lead in leads.items() if (reason := by_place(lead))}
     remaining = {judge: _less_position(lead) for judge, lead in leads.items() if judge not in reasons}
     means = np.array([_mean(lead) for lead in remaining.values()]).reshape(len(remaining), len(table.questions))
     for number, (judge, lead) in enumerate(remaining.items()):
         if reason := _as_a_coin(lead, means[number], np.delete(means, number, axis=0)):
             reasons[judge] = reason
     return {judge: reasons[judge] for judge in leads if judge in reasons}
-
-
-def _leads(table: Judged, judge: str) -> FloatArray | None:
-    """Preference for the candidate less one half, with it shown first and second, shape (Q, 2); nan for none."""
-    rows = table.rows[(table.rows["judge"] == judge) & table.rows["first"].isin((1.0, -1.0))]
-    if rows.empty:
-        return None
-    mean = rows.groupby(["question", "first"])["preference"].mean().astype(float).unstack("first")
-    return mean.reindex(index=table.questions, columns=[1.0, -1.0]).to_numpy(float) - 0.5
-
-
-def _by_place(lead: FloatArray) -> str:
-    """Whether a judge picks one place in both orders, and how often."""
-    of_first = [(0.5 + lead[:, 0]), (0.5 - lead[:, 1])]
-    of_first = [values[~np.isnan(values)] for values in of_first]
-    share = float(np.concatenate(of_first).mean())
-    chosen = of_first if share > 0.5 else [1 - values for values in of_first]
-    if any(p_not_above(values, MOSTLY) > SURE for values in chosen):
-        return ""
-    return f"picks the {'first' if share > 0.5 else 'second'} answer {max(share, 1 - share):.0%} of the time"
 
 
 def _less_position(lead: FloatArray) -> FloatArray:
@@ -373,7 +351,7 @@ def decided(
         f"{who} on {name}" if several else who: what for name in weak for who, what in weak[name].items()
     }
     alone = [check.within for check in checks if check.within is not None]
-    is_biased = is_one_order(criteria) or any(check.bias_by_order for check in checks)
+    is_biased = is_one_order(criteria) or any(check.bias_by_order or check.go_by_place for check in checks)
     is_biased |= any(of.scores is None for of in alone)
     may_grow = verdict == "inconclusive" and not is_biased and not differ  # which no number of questions mends
     scores, lowest, tested = (

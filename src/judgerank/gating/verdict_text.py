@@ -184,6 +184,9 @@ def _wanted(rule: Rule) -> str:
 def what_decides(result: Result) -> str:
     if any(criterion.scores.order == "one" for criterion in result.criteria):
         return "The candidate was always shown in the same place: collect both orders."
+    if by_place := [criterion.name for criterion in result.criteria if criterion.checks.go_by_place]:
+        on = f" on {listed(by_place)}" if len(result.criteria) > 1 else ""
+        return f"Every judge picks one place{on}, whichever variant is shown there: ask other judges."
     if biased := [criterion for criterion in result.criteria if criterion.checks.bias_by_order]:
         return _biased(biased[0])
     if alone := _in_both_orders(result):
