@@ -67,9 +67,10 @@ def drawn(rng: np.random.Generator, name: str, win_rate: float) -> Judged:
     failed = pd.DataFrame({"question": questions[row], "judge": judges[column]})
     names = tuple(questions[is_answered].tolist()), tuple(judges.tolist())
     counts = len(row), len(row), np.nan, 0, np.nan
-    return Judged(
-        "old", "new", *names, preference[is_answered], first[is_answered], *counts, pd.DataFrame(), failed
-    )
+    row, column = np.nonzero(~np.isnan(preference))
+    answers = {"preference": preference[row, column], "first": first[row, column]}
+    rows = pd.DataFrame({"question": questions[row], "judge": judges[column], **answers})
+    return Judged("old", "new", *names, preference[is_answered], first[is_answered], *counts, rows, failed)
 
 
 Drawn = tuple[FloatArray, FloatArray, np.ndarray]
