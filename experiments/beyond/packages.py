@@ -20,6 +20,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.writing.atomic import locked
 from replication import published
 from replication.config import ROOT
+from replication.freshness import stamp_run
 from replication.outputs import load_section_data, output_folder
 from replication.records import provenance, store
 from replication.replicate import Study
@@ -66,8 +67,9 @@ def on_panels(cfg: DictConfig, shared: Row) -> Iterator[Row]:
 
 def beside_a_fixed_idea(cfg: DictConfig, shared: Row) -> Iterator[Row]:
     idea = OmegaConf.to_container(cfg.fixed_idea)
+    replications = idea.pop("replications")
     cells = {f"{value:g}": idea | {"discrimination": value, **shared} for value in idea.pop("discriminations")}
-    study = studied(cfg, packages.with_fixed_idea, cells, cfg.replications)
+    study = studied(cfg, packages.with_fixed_idea, cells, replications)
     for name in cells:
         records = list(study.records(name))
         said = packages.of_fixed_idea(pd.DataFrame(records))
@@ -113,6 +115,7 @@ def run(cfg: DictConfig) -> None:
     with locked(folder):
         record = provenance("packages", cfg, data, kind)
         store(folder, compute(cfg, data), record, ROOT, start)
+        stamp_run(folder, "packages", "")
 
 
 if __name__ == "__main__":
