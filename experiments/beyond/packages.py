@@ -67,9 +67,8 @@ def on_panels(cfg: DictConfig, shared: Row) -> Iterator[Row]:
 
 def beside_a_fixed_idea(cfg: DictConfig, shared: Row) -> Iterator[Row]:
     idea = OmegaConf.to_container(cfg.fixed_idea)
-    replications = idea.pop("replications")
     cells = {f"{value:g}": idea | {"discrimination": value, **shared} for value in idea.pop("discriminations")}
-    study = studied(cfg, packages.with_fixed_idea, cells, replications)
+    study = studied(cfg, packages.with_fixed_idea, cells, cfg.replications)
     for name in cells:
         records = list(study.records(name))
         said = packages.of_fixed_idea(pd.DataFrame(records))

@@ -34,7 +34,7 @@ OURS = "judgerank"
 RIDGE = 0.1  # of choix: without it, a model that wins or loses everything has no score
 WINNER = {"a": "model_a", "b": "model_b", "c": "tie"}  # as judgerank and arena-rank name them
 NOT_INSTALLED = ""
-WHOLE = "rank"  # the command with all its tests and tables, beside the fits
+COMMAND = "rank"  # the command with all its tests and tables, beside the fits
 LONG = 5.0  # seconds after which a method is timed once
 
 
@@ -60,14 +60,14 @@ class Settings:
 
 def by_default(rows: Comparisons, settings: Settings) -> Scored:
     """The fit that `judgerank rank` reports unless a user says otherwise."""
-    return _own(judgerank.fit(rows, "position_aware", shrink=True), settings)
+    return _of_fit(judgerank.fit(rows, "position_aware", shrink=True), settings)
 
 
 def by_equal_weights(rows: Comparisons, settings: Settings) -> Scored:
-    return _own(judgerank.fit(rows, "btl"), settings)
+    return _of_fit(judgerank.fit(rows, "btl"), settings)
 
 
-def _own(fitted: judgerank.Fit, settings: Settings) -> Scored:
+def _of_fit(fitted: judgerank.Fit, settings: Settings) -> Scored:
     intervals = fitted.confidence_intervals(settings.level).query("parameter == 'score'").set_index("name")
     return Scored(fitted.scores, intervals["low"], intervals["high"])
 
@@ -76,17 +76,17 @@ def by_evalica(rows: Comparisons, settings: Settings) -> Scored:
     """Bradley-Terry with evalica's percentile bootstrap, of log scores about their mean."""
     import evalica
 
-    found = evalica.bootstrap(
+    result = evalica.bootstrap(
         evalica.bradley_terry,
         *_columns_of_evalica(rows),
         n_resamples=settings.bootstraps,
         bootstrap_method="percentile",
         random_state=0,
     )
-    drawn_scores = np.log(found.distribution)
+    drawn_scores = np.log(result.distribution)
     drawn_scores = drawn_scores.sub(drawn_scores.mean(axis=1), axis=0)
     ends = drawn_scores.quantile([0.5 - settings.level / 2, 0.5 + settings.level / 2])
-    scores = np.log(found.result.scores)
+    scores = np.log(result.result.scores)
     return Scored(scores - scores.mean(), *(ends.iloc[row].set_axis(drawn_scores.columns) for row in (0, 1)))
 
 
@@ -121,9 +121,9 @@ def by_arena_rank(rows: Comparisons, settings: Settings) -> Scored:
     frame = rows.to_frame()
     pairs = PairDataset.from_pandas(frame.assign(winner=frame["judge_preferred_model"].map(WINNER)))
     model = BradleyTerry(n_competitors=pairs.n_competitors)
-    found = model.compute_ratings_and_cis(pairs, significance_level=1 - settings.level)
-    names = [str(name) for name in found["competitors"]]
-    columns = (found[key] for key in ("ratings", "rating_lower", "rating_upper"))
+    intervals = model.compute_ratings_and_cis(pairs, significance_level=1 - settings.level)
+    names = [str(name) for name in intervals["competitors"]]
+    columns = (intervals[key] for key in ("ratings", "rating_lower", "rating_upper"))
     return Scored(*(pd.Series(np.asarray(values), names) for values in columns))
 
 
@@ -183,18 +183,18 @@ def methods_at_hand(chosen: Sequence[str] = ()) -> list[str]:
 # One data set: every method against what is known.
 
 
-def against(truth: pd.Series, found: Scored) -> dict[str, float]:
+def against(truth: pd.Series, scored_models: Scored) -> dict[str, float]:
     """Spearman's correlation with the truth and, where there are intervals, the share that covers it.
 
     Scales differ by method: intervals are compared with the true scores about their mean times the constant, zero
     or above, that fits the method's scores best.
     """
-    scores = found.scores.reindex(truth.index)
+    scores = scored_models.scores.reindex(truth.index)
     record = {"spearman": spearman(scores, truth)}
-    if found.low is not None and found.high is not None:
+    if scored_models.low is not None and scored_models.high is not None:
         middle, centred = scores.mean(), truth - truth.mean()
         target = middle + centred * max(0.0, float((scores - middle) @ centred / (centred @ centred)))
-        covers = (found.low[truth.index] <= target) & (target <= found.high[truth.index])
+        covers = (scored_models.low[truth.index] <= target) & (target <= scored_models.high[truth.index])
         record["coverage"] = float(covers.mean())
     return record
 
@@ -275,8 +275,8 @@ def on_board(cell: dict[str, Any], rng: np.random.Generator) -> Record:
     if installed_version(OF_SCORES):
         import honestboard
 
-        found = honestboard.Board(names, scores.T).rank_summary(B=cell["bootstraps"])
-        theirs = pd.DataFrame(found).set_index("name")
+        summary = honestboard.Board(names, scores.T).rank_summary(B=cell["bootstraps"])
+        theirs = pd.DataFrame(summary).set_index("name")
         record[OF_SCORES] = held(truth, theirs["score"], theirs["rank_lo"], theirs["rank_hi"])
     return record
 
@@ -323,7 +323,7 @@ def times(frame: Frame, settings: Settings, repeats: int) -> dict[str, float]:
     """
     runs = {name: partial(_from_frame, METHODS[name][2], frame, settings) for name in methods_at_hand()}
     seconds = {}
-    for name, run in (runs | {WHOLE: partial(judgerank.rank, frame)}).items():
+    for name, run in (runs | {COMMAND: partial(judgerank.rank, frame)}).items():
         spent = [_spent(run)]
         while len(spent) <= repeats and spent[0] < LONG:
             spent.append(_spent(run))
@@ -348,11 +348,11 @@ def agreement_rows(kind: str, title: str, records: list[Record], measures: Seque
     """A row for each method: means with Monte Carlo errors over the data sets that it could rank."""
     rows = []
     for name in (name for name in METHODS if name in records[0]):
-        found = pd.DataFrame([record[name] for record in records])
-        failed = int(found["failure"].notna().sum()) if "failure" in found else 0
+        frame = pd.DataFrame([record[name] for record in records])
+        failed = int(frame["failure"].notna().sum()) if "failure" in frame else 0
         row: dict[str, Any] = {"kind": kind, "data": title, "package": METHODS[name][0], "method": name}
-        row |= {"n": len(found), "n_ranked": len(found) - failed}
-        rows.append(row | means(found, measures))
+        row |= {"n": len(frame), "n_ranked": len(frame) - failed}
+        rows.append(row | means(frame, measures))
     return rows
 
 
@@ -364,10 +364,10 @@ def of_fixed_idea(records: Frame) -> dict[str, Any]:
 def board_rows(title: str, records: list[Record]) -> list[dict[str, Any]]:
     rows = []
     for package in (package for package in (OURS, OF_SCORES, OF_GATES) if package in records[0]):
-        found = pd.DataFrame([record[package] for record in records])
+        frame = pd.DataFrame([record[package] for record in records])
         row: dict[str, Any] = {"kind": "board", "data": title, "package": package, "method": package}
-        row |= {"n": len(found), "n_ranked": len(found)}
-        rows.append(row | means(found, ("spearman", "ranks_held", "all_held", "width")))
+        row |= {"n": len(frame), "n_ranked": len(frame)}
+        rows.append(row | means(frame, ("spearman", "ranks_held", "all_held", "width")))
     return rows
 
 
@@ -401,7 +401,7 @@ def methods_table(seconds: Mapping[str, float], ours: str = "default") -> Frame:
         for name, (package, title, _) in METHODS.items()
     ]
     others = {
-        WHOLE: (OURS, "`judgerank rank` with all its tests"),
+        COMMAND: (OURS, "`judgerank rank` with all its tests"),
         OF_SCORES: (OF_SCORES, "`Board.rank_summary`"),
         OF_GATES: (OF_GATES, "`evaluate_gate`"),
     }

@@ -597,7 +597,6 @@ class FixedIdea:
     discriminations: list[float] = above(0)  # of the honest judges
     n_questions: int = at_least(1)  # each with one pair of models, which every judge sees
     methods: list[str] = MISSING
-    replications: int = at_least(2)
 
 
 @dataclass
