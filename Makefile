@@ -16,6 +16,7 @@
 #   make plan        how many comparisons and judges a wanted precision takes: conf/plan.yaml
 #   make kernels     small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
 #   make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
+#   make packages    install other packages in .venv-packages (600 MB) and compare them with this one: docs/beyond/packages.md
 #   make bench       speed and memory as ratios, compared with the stored ones: ROWS=choix,commands measures some,
 #                    ARGS=store=true stores them
 # The tool
@@ -53,7 +54,7 @@ UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 HALF_EACH = LOKY_MAX_CPU_COUNT=$$($(BIN)/python -c 'import os; print(((os.cpu_count() or 1) + 1) // 2)')
 
-.PHONY: help reproduce beyond stale tables test test-all lowest newest licences smoke figures audit crate verify verify_beyond kernels bench torture screens rank collect docs lock study \
+.PHONY: help reproduce beyond stale tables test test-all lowest newest licences smoke figures audit crate verify verify_beyond kernels packages bench torture screens rank collect docs lock study \
         test-environment docs-environment environment \
         $(SECTIONS)
 
@@ -140,6 +141,15 @@ lowest newest:
 	.venv-$@/bin/uv pip install --quiet --python .venv-$@ --no-deps -e .
 	JUDGERANK_RESOLUTION=$(RESOLUTION) .venv-$@/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
 	  -m "not slow or versions" tests/library tests/tool/test_versions.py $(ARGS)
+
+# Not in the lock file, which cannot have them: arena-rank fixes the version of numpy
+PACKAGES := arena-rank==0.1.1 choix==0.4.1 crowd-kit==1.4.2 evalica==0.4.2 evaluatorq==1.82.0 honestboard==0.6.1 statgate==0.1.1
+packages:
+	$(PYTHON) -m venv --clear .venv-packages
+	.venv-packages/bin/pip install --quiet --disable-pip-version-check $(UV)
+	.venv-packages/bin/uv pip install --quiet --python .venv-packages --extra study -r pyproject.toml $(PACKAGES)
+	.venv-packages/bin/uv pip install --quiet --python .venv-packages --no-deps -e .
+	.venv-packages/bin/python experiments/beyond/packages.py $(ARGS)
 
 bench: environment
 	$(BIN)/python experiments/beyond/bench.py $(if $(ROWS),'rows=[$(ROWS)]') $(ARGS)

@@ -1,6 +1,12 @@
 """The system under test: answers every question in the way of one version, `old` or `new`, as JSON Lines.
 
 python answer.py old > old.jsonl
+python answer.py new > new.jsonl
+judgerank gate old.jsonl new.jsonl --panel panel.yaml
+
+The gate is inconclusive: shorter answers win most questions, the wrong ones lose, and 15 questions are too few to
+tell. The judges in judges.py are functions in place of models, so that nothing needs a key. workflow.yml does the
+same on every pull request.
 """
 
 import json

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import time
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,3 +73,28 @@ def toy(folder: Path, many: int = 7, **changes) -> Study:
     replications = dict.fromkeys(cells, many)
     usual = {"name": "toy", "task": numbers, "cells": cells, "replications": replications, "seed": 1, "block": 3}
     return Study(folder=folder, **(usual | changes))
+
+
+# Programs that tests start: ``shared FOLDER``, one of several runs of a study in one folder; ``memory FOLDER
+# COUNT...``, bytes that Python held at most while a study ran and its records were read.
+
+
+def shared(folder: str) -> None:
+    toy(Path(folder), 40, block=1).run(SEQUENTIAL)
+
+
+def memory(folder: str, *counts: str) -> None:
+    """Print the bytes for each number of replications."""
+    for many in map(int, counts):
+        study = toy(Path(folder, str(many)), many, cells={"a": {}}, task=wordy, block=25)
+        tracemalloc.start()
+        assert study.run(SEQUENTIAL) == many
+        assert sum(len(record["text"]) for record in study.records("a")) == 1000 * many
+        print(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+
+if __name__ == "__main__":  # its tasks are those of the module, whatever this process is called
+    from tests.replication import replicate_tasks
+
+    getattr(replicate_tasks, sys.argv[1])(*sys.argv[2:])

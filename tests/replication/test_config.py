@@ -45,6 +45,7 @@ OTHERS += [
     "claims",
     "few_answers",
     "contrary",
+    "packages",
 ]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())

@@ -23,7 +23,7 @@ from replication.errors import ChecksumError
 from replication.outputs import load_section_data, run_section
 from replication.schemas.section import Dataset
 from replication.surrogates import AT_ZERO_IN_HOUSE, STORED, printed_panel, surrogate_judgments
-from tests.hub_folder import votes, written
+from tests.real_data import votes, written
 from tests.replication.test_config import composed
 
 GOOD = [

@@ -484,7 +484,7 @@ def test_progress_is_shown_on_standard_error_with_the_studys_name(tmp_path, capf
 def test_memory_does_not_grow_with_the_number_of_replications(tmp_path):
     # in a process of its own: what threads of other tests hold is traced, too
     # the first is not used: what is imported and cached once is not counted
-    program = ["tests/replication/replicate_programs.py", "memory", str(tmp_path), "50", "200", "2000"]
+    program = ["-m", "tests.replication.replicate_tasks", "memory", str(tmp_path), "50", "200", "2000"]
     out, _ = outputs_of(Forked(program, ROOT, os.environ | {"PYTHONPATH": str(ROOT)}))
     _, few, many = map(int, out.split())
     assert abs(many - few) < 500_000  # the records take two million bytes
@@ -709,7 +709,7 @@ def test_an_unknown_backend_is_refused(tmp_path):
 
 
 def test_runs_that_share_a_cache_do_not_get_in_each_others_way(tmp_path):
-    program = ["tests/replication/replicate_programs.py", "shared", str(tmp_path / "shared")]
+    program = ["-m", "tests.replication.replicate_tasks", "shared", str(tmp_path / "shared")]
     runs = [Forked(program, ROOT, os.environ | {"PYTHONPATH": str(ROOT)}) for _ in range(3)]
     assert [(run.wait(), "Error" in run.communicate()[1]) for run in runs] == [(0, False)] * 3
     toy(tmp_path / "alone", 40, block=1).run(SEQUENTIAL)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import expit
@@ -14,6 +15,7 @@ from scipy.stats import spearmanr
 from judgerank import Comparisons, aggregate, fit
 from judgerank.data.errors import ConfigError, DataError, DisconnectedError, JudgerankError
 from replication.errors import MethodUnavailableError
+from studies import packages
 from studies.methods import judge_models
 from studies.methods.judge_models import crowd_bt, graded_response, product_of_experts
 from studies.methods.triplets import full_triplets, greedy_triplets
@@ -432,3 +434,47 @@ def test_what_is_extrapolated_is_a_line_in_rows_and_one_in_cells_which_run_out()
         found[rows] = {"to_cells": alike | times, "to_fit": alike | fitted}
     values = [line.split("|")[2].strip() for line in extrapolated(found, 10**9)]
     assert values == ["401", "416", "502", "517"]
+
+
+# other packages
+
+SETTINGS = packages.Settings(0.95, 20)
+
+
+@pytest.mark.parametrize("method", ["choix", "evalica"])
+def test_packages_without_judges_give_the_scores_of_equal_weights(method, simulated):
+    pytest.importorskip(packages.METHODS[method][0])
+    c = simulated(2, TRUTH, [0.5, 1.0, 2.0], 5_000, ties=0.1)
+    ours = packages.by_equal_weights(c, SETTINGS).scores
+    theirs = packages.METHODS[method][2](c, SETTINGS).scores[ours.index]
+    np.testing.assert_allclose(theirs - theirs.mean(), ours - ours.mean(), atol=0.01)
+
+
+def test_coverage_is_the_same_on_any_scale():
+    truth = pd.Series([0.0, 1.0, 2.0, 3.0], list("abcd"))
+    scores = pd.Series([0.1, 1.0, 1.8, 3.1], list("abcd"))
+    once, again = (
+        packages.against(truth, packages.Scored(a + b * scores, a + b * (scores - 0.15), a + b * (scores + 0.15)))
+        for a, b in ((0, 1), (1000, 170))
+    )
+    assert once == pytest.approx(again)
+    assert once == pytest.approx({"spearman": 1.0, "coverage": 0.75})
+
+
+def test_what_is_not_installed_is_left_out_and_listed(monkeypatch):
+    monkeypatch.setattr(packages, "installed_version", lambda name: "" if name != packages.OURS else "1")
+    assert packages.methods_at_hand() == ["default", "equal weights"]
+    table = packages.methods_table({"default": 2.0, "equal weights": 1.0}).set_index("method")
+    assert table["version"]["noisy"] == "" and table["ratio"]["equal weights"] == 0.5
+    assert set(table["package"]) >= {"crowd-kit", "evaluatorq", "honestboard", "statgate"}
+
+
+def test_a_judge_with_a_fixed_idea_prefers_the_first_name_in_either_order():
+    cell = {"n_models": 5, "n_honest": 2, "discrimination": 1.0, "n_questions": 40}
+    rows, truth, question = packages.drawn_fixed_idea(cell, np.random.default_rng(3))
+    fixed = rows.judge == 2
+    assert rows.judges[2] == "fixed-idea" and fixed.sum() == 40 and list(truth.index) == list(rows.models)
+    assert (rows.outcome[fixed] == (rows.first < rows.second)[fixed]).all()
+    assert {0.0, 1.0} == set(rows.outcome[fixed])
+    pairs = {(q, *sorted((i, j))) for q, i, j in zip(question, rows.first, rows.second, strict=True)}
+    assert len(pairs) == 40

@@ -1,9 +1,14 @@
-"""`judgerank collect` on a small set of questions: in this process, or as one of its own that can be killed."""
+"""`judgerank collect` on a small set of questions: in this process, or as one of its own that can be killed.
+
+``python -m tests.tool.collecting [TIMES]`` kills it at random moments and goes on.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,3 +89,27 @@ def cost_bound(stdout: str) -> tuple[float, str]:
 
 def judgments(folder: Path, name: str = "judgments.jsonl") -> list[dict]:
     return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def kill_and_go_on(times: int) -> None:
+    """Print how many judgments and batches outlived kills at random moments."""
+    from tests.tool import test_collecting_batches as batches  # both import this module
+    from tests.tool.test_collecting_servers import killed_and_gone_on
+
+    found = []
+    for seed in range(times):
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(killed_and_gone_on(Path(folder), seed))
+    kept, twice = (sum(column) for column in zip(*found, strict=True))
+    print(f"{times} kills: {kept} of {times * TOTAL} judgments were kept, none lost; {twice} were on their way")
+    for form in batches.FORMS:
+        submitted = 0
+        for seed in range(times):
+            with tempfile.TemporaryDirectory() as folder:
+                submitted += batches.killed_and_gone_on(Path(folder), form, seed)
+        told = f"{times} kills by batch ({form}): {submitted} of {times * batches.HALF} requests were submitted"
+        print(f"{told}, none of them twice")
+
+
+if __name__ == "__main__":
+    kill_and_go_on(int(sys.argv[1]) if len(sys.argv) > 1 else 20)

@@ -457,7 +457,7 @@ def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path, options):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_kill_at_any_moment_loses_nothing_and_pays_for_nothing_twice(tmp_path, seed):
-    """`tests/tool/kill_collecting.py` does so more often."""
+    """`python -m tests.tool.collecting` does so more often."""
     killed_and_gone_on(tmp_path, seed)
 
 

@@ -583,3 +583,53 @@ class Defaults(SimulatedAndReal):
     designs: dict[str, Design] = field(default_factory=dict)
     fewer: dict[str, int] = field(default_factory=dict)  # replications of designs whose fits take long
     few_judges: SmallPanels = field(default_factory=SmallPanels)
+
+
+# Schema of the comparison with other packages.
+
+
+@dataclass
+class FixedIdea:
+    """A judge who always prefers the alphabetically first model, among honest ones."""
+
+    n_models: int = at_least(3)
+    n_honest: int = at_least(1)
+    discriminations: list[float] = above(0)  # of the honest judges
+    n_questions: int = at_least(1)  # each with one pair of models, which every judge sees
+    methods: list[str] = MISSING
+
+
+@dataclass
+class ScoreBoard:
+    """Boards of scores from 0 to 1, one for each model and task."""
+
+    n_models: int = at_least(3)
+    n_tasks: int = at_least(2)
+    sigma_models: float = above(0)
+    sigma_tasks: float = at_least(0)
+    sigma_noise: float = above(0)
+
+
+@dataclass
+class GateCases:
+    """Changes of a system, judged by a panel on questions."""
+
+    n_questions: int = at_least(2)
+    n_judges: int = at_least(1)
+    conditions: list[str] = MISSING
+    replications: int = at_least(2)
+
+
+@dataclass
+class Packages(SimulatedAndReal):
+    """Other packages beside this one."""
+
+    sizes: list[int] = at_least(1)  # of samples of the set
+    draws: int = at_least(2)  # samples of every size
+    panels: dict[str, SimulatedPanel] = field(default_factory=dict)
+    fixed_idea: FixedIdea = field(default_factory=FixedIdea)
+    board: ScoreBoard = field(default_factory=ScoreBoard)
+    gates: GateCases = field(default_factory=GateCases)
+    timed: int = at_least(1)  # times that every method is timed
+    bootstraps: int = at_least(2)  # resamples of evalica
+    of_others: int = at_least(100)  # resamples of honestboard and statgate
