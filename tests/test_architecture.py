@@ -15,7 +15,7 @@ import pytest
 import judgerank
 from replication.config import ROOT
 from tests.conftest import QUICK_CASES, SLOW
-from tests.tool.command import environment
+from tests.forked import environment
 
 SOURCE = ROOT / "src"
 MODULES = {

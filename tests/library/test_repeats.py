@@ -30,7 +30,7 @@ from judgerank.trust.retest import asked_again, firsts, p_of_change, requests_of
 from replication.config import ROOT
 from studies.fit_tests import Design, drawn
 from studies.tastes import Tasting
-from tests.tool.command import judgerank as command
+from tests.forked import judgerank as command
 
 # Requests asked more than once: flip rates with intervals, and what repeats buy.
 GOAL = "score_width=0.3"

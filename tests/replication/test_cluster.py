@@ -16,9 +16,8 @@ from threading import Thread
 import pytest
 
 from replication.config import ROOT
-from tests.forked import run
+from tests.forked import environment, run
 from tests.replication.test_replicate import tree
-from tests.tool.command import environment
 
 SMALL = ["n_comparisons=[500]", "replications=4", "block=2"]
 

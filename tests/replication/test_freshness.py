@@ -28,8 +28,8 @@ from replication.records import RECORD, is_same, provenance, record_digest, stor
 from replication.tables import Table
 from replication.verification import is_full, keep
 from tests import forked
+from tests.forked import environment
 from tests.replication.test_config import composed
-from tests.tool.command import environment
 
 MACHINE = {"commit": "a" * 40, "clean": True, "cpu": "C", "seconds": 1.0, "processor_seconds": 2.0}
 RECORDED = {

@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 
 from judgerank.cli import app
 from replication.config import ROOT
-from tests.forked import COLLECTING, Forked
-from tests.tool.command import environment
+from tests.forked import COLLECTING, Forked, environment
 
 KEY = "sk-secret-0123456789"
 MODELS = ("m1", "m2", "m3")

@@ -6,12 +6,17 @@ arize-phoenix 20.26.1 with arize-phoenix-client 3.5.0.
 
 `python tests/tool/record_platforms.py langfuse FILE` keeps the JSON schema of what Langfuse's own client reads,
 as the package has it. The stored one is of langfuse 5.0.4; no server of Langfuse was run.
+
+`python tests/tool/record_platforms.py inspect FOLDER` writes logs of made-up models that answer sums, and of
+agents, by inspect_ai itself and its mock model. The stored ones are of inspect_ai 0.3.285, written outside of a
+repository.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -100,6 +105,90 @@ def _sent(field: Any, name: str) -> str:
     return next((one.alias for one in field.metadata if getattr(one, "alias", None)), name)
 
 
+# Logs of inspect_ai
+
+
+REPLIES = {"alpha": ["1", "2", "3", "4 it is"], "beta": ["1", "none", "none", "4"]}  # `match` takes no sentence
+
+
+def write_logs(folder: Path, form: str = "eval") -> list[Path]:
+    """One log a model, in the form "eval" or "json"; needs no network."""
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ModelOutput, get_model
+    from inspect_ai.scorer import includes, match
+
+    samples = [Sample(id=n, input=f"What is {n} and 1?", target=str(n + 1)) for n in range(4)]
+    paths = []
+    for name, replies in REPLIES.items():
+        outputs = counted(ModelOutput.from_content(name, reply) for reply in replies)
+        task = Task(dataset=MemoryDataset(samples, name="sums"), scorer=[match(), includes()], name="sums")
+        model = get_model(f"mockllm/{name}", custom_outputs=outputs)
+        made = eval(task, model=model, log_dir=str(folder / name), log_format=form, display="none", max_samples=1)
+        paths.append(Path(made[0].location.removeprefix("file://")))
+    return paths
+
+
+def counted(outputs: Iterable[Any]) -> list[Any]:
+    """Outputs that say how many tokens they used, which would be counted by a tokenizer from the network."""
+    from inspect_ai.model import ModelUsage
+
+    listed = list(outputs)
+    for output in listed:
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return listed
+
+
+def write_logs_of_agents(folder: Path, form: str = "eval") -> list[Path]:
+    """One log a model of agents that call a tool, are shown an image, and are asked twice."""
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, ModelOutput, get_model
+    from inspect_ai.solver import generate, use_tools
+    from inspect_ai.tool import Tool, tool
+
+    @tool
+    def weather() -> Tool:
+        async def execute(city: str) -> str:
+            """Tell the weather.
+
+            Args:
+                city: Where.
+            """
+            return f"18 degrees in {city}"
+
+        return execute
+
+    shown = [ContentText(text="Which city is this?"), ContentImage(image="data:image/png;base64,aVZCT1J3MEtHZ28=")]
+    samples = [
+        Sample(id="paris", input="How warm is it in Paris?", target="18"),
+        Sample(id="picture", input=[ChatMessageUser(content=shown)], target="Rome"),
+    ]
+    paths = []
+    for name, reply in {"alpha": "It is 18 degrees.", "beta": "Warm."}.items():
+        called = ModelOutput.for_tool_call(name, "weather", {"city": "Paris"})
+        outputs = counted([called, *(ModelOutput.from_content(name, f"{reply} ({n})") for n in range(9))])
+        made = eval(
+            Task(
+                dataset=MemoryDataset(samples, name="places"),
+                solver=[use_tools(weather()), generate()],
+                name="places",
+                epochs=2,
+            ),
+            model=get_model(f"mockllm/{name}", custom_outputs=outputs),
+            log_dir=str(folder / name),
+            log_format=form,
+            display="none",
+            max_samples=1,
+        )
+        paths.append(Path(made[0].location.removeprefix("file://")))
+    return paths
+
+
 if __name__ == "__main__":
-    recorded = record_phoenix(sys.argv[2]) if sys.argv[1] == "phoenix" else schema_of_langfuse()
-    Path(sys.argv[-1]).write_text(json.dumps(recorded, indent=1) + "\n")
+    if sys.argv[1] == "inspect":
+        written = Path(sys.argv[2])
+        print(*write_logs(written), *write_logs_of_agents(written), sep="\n")
+    else:
+        recorded = record_phoenix(sys.argv[2]) if sys.argv[1] == "phoenix" else schema_of_langfuse()
+        Path(sys.argv[-1]).write_text(json.dumps(recorded, indent=1) + "\n")

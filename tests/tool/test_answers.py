@@ -21,8 +21,8 @@ from judgerank.collecting.platforms import is_platform, known_platforms, session
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.reading.answers.found import answered, asked, text_of
 from studies.torture.endpoint import serving
+from tests.forked import judgerank
 from tests.tool.collecting import collected, judgments
-from tests.tool.command import judgerank
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -37,7 +37,7 @@ def written(path: Path, records: object) -> str:
     return str(path)
 
 
-# logs that inspect_ai itself wrote (make_inspect_logs.py)
+# logs that inspect_ai itself wrote (record_platforms.py)
 
 
 def test_a_log_of_inspect_is_read_as_answers():

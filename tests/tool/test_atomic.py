@@ -24,7 +24,7 @@ from judgerank.writing.atomic import beside, locked, staged
 from judgerank.writing.sidecars import JOURNAL, STAGING, digest, is_marked, mark_of, written
 from judgerank.writing.targets import Outputs
 from replication.config import ROOT
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 from tests.tool.test_exports import judgments
 
 SIDECARS = ("run.json", "figures.json")

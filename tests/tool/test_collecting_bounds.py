@@ -30,8 +30,8 @@ from judgerank.collecting.transport import DEEPEST, LARGE, LARGEST_BODY, TooDeep
 from judgerank.data.errors import ConfigError, DataError
 from studies.torture import collecting as panel_torture
 from studies.torture.endpoint import better, serving
+from tests.forked import environment
 from tests.tool.collecting import TOTAL, collected, judgments, rows
-from tests.tool.command import environment
 
 REQUEST = {"model_a": "x", "model_b": "y", "judge_model": "j", "repeat": 0}
 

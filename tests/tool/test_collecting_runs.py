@@ -17,8 +17,8 @@ from judgerank.collecting.prompts import fill
 from judgerank.data.arrays import generator
 from replication.config import ROOT
 from studies.torture.endpoint import better, serving
+from tests.forked import environment
 from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, cost_bound, judgments, rows
-from tests.tool.command import environment
 
 
 def test_judgments_are_collected_and_can_be_ranked(tmp_path):

@@ -22,10 +22,9 @@ from judgerank.collecting.transport import LARGEST_BODY
 from judgerank.data.errors import ConfigError
 from replication.config import ROOT
 from studies.torture.endpoint import serving
-from tests.forked import Forked, run_anew
+from tests.forked import Forked, environment, run_anew
 from tests.tool import provider_rules as rules
 from tests.tool.collecting import KEY, TOTAL, collected, command, judgments, started
-from tests.tool.command import environment
 
 
 def chosen(reply, is_structured: bool = True) -> str:

@@ -26,10 +26,10 @@ from judgerank.writing.atomic import beside
 from judgerank.writing.spreadsheets import csv_of
 from replication.config import ROOT
 from replication.datasets import find_file
+from tests.forked import judgerank as command
+from tests.forked import judgerank as run_command
+from tests.forked import usage_text
 from tests.real_data import FILES, needs_data
-from tests.tool.command import judgerank as command
-from tests.tool.command import judgerank as run_command
-from tests.tool.command import usage_text
 
 ODD = ["a_b & 100% #1", "[x]|y", "<b>*bold*</b>", "back\\slash {$m^2$}", "~tilde", "naïve 模型"]
 FORMS_OF_TEXT = ("csv", "tsv", "json", "jsonl")

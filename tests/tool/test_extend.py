@@ -24,9 +24,8 @@ from judgerank.model.members import MEMBERS, MODELS, Model
 from judgerank.model.naming import formula, member
 from judgerank.ranking import studies
 from judgerank.reading import layouts
-from tests.forked import run, run_anew
+from tests.forked import environment, run, run_anew
 from tests.tool.collecting import collected, judgments
-from tests.tool.command import environment
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from judgerank.cli import app
-from tests.tool.command import judgerank, usage_text
+from tests.forked import judgerank, usage_text
 
 KEY = "sk-secret-0123456789"
 HERE = "http://127.0.0.1:9/v1"

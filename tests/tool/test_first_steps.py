@@ -45,8 +45,7 @@ from judgerank.reading.cells_in_sql import QUOTES, TABLE
 from judgerank.reading.file_formats import READERS
 from judgerank.reading.read import judgments_of
 from replication.config import ROOT
-from tests.forked import run_anew
-from tests.tool.command import RUN, environment, judgerank
+from tests.forked import RUN, environment, judgerank, run_anew
 
 COMMANDS = typer.main.get_command(app).commands
 

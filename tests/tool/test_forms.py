@@ -28,7 +28,7 @@ from judgerank.data.modules import needed
 from judgerank.reading.contents import FORMS
 from judgerank.reading.file_formats import READERS
 from judgerank.reading.files import behind
-from tests.tool.command import judgerank as run
+from tests.forked import judgerank as run
 from tests.tool.test_reading import same
 
 MODELS = ("x", "y", "zoë")

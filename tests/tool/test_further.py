@@ -21,8 +21,8 @@ from judgerank.ranking.studies.panel import UNBOUNDED
 from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.ranking.studies.prediction import KEEP
 from judgerank.ranking.verdict import verdict
+from tests.forked import judgerank
 from tests.library.test_blocks import drawn
-from tests.tool.command import judgerank
 
 
 @pytest.fixture(scope="module")

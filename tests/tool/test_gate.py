@@ -28,9 +28,8 @@ from judgerank.gating.verdict_text import sentence, table, verdict_line, warning
 from judgerank.reading.cells_in_sql import columns_in
 from judgerank.reading.large import from_engine
 from replication.config import ROOT
-from tests.forked import run_anew
+from tests.forked import environment, judgerank, run_anew
 from tests.library.test_gating import records
-from tests.tool.command import environment, judgerank
 
 # wins, ties and losses of the candidate by question; the last judge has missed some
 VERDICTS = {

@@ -25,9 +25,8 @@ from judgerank.gating.panel_rounds import Asked, ask_until_decided, looks
 from judgerank.gating.rule import Rule
 from judgerank.ranking.recusal import OTHER_MAKER
 from replication.config import ROOT
-from tests.forked import run_anew
+from tests.forked import environment, run_anew
 from tests.library.test_gating import records
-from tests.tool.command import environment
 
 EXAMPLE = Path(ROOT, "examples", "gate")
 JUDGE = """

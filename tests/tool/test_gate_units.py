@@ -20,7 +20,7 @@ from judgerank.gating.rule import POINTS
 from judgerank.gating.score_runs import ScoreRuns
 from judgerank.gating.scores import scored
 from judgerank.order.flips import p_above
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 from tests.tool.test_gate import run
 
 

@@ -13,8 +13,8 @@ from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.reading import hub
 from judgerank.reading.files import paths_of, place_of, plain, title_of
 from judgerank.reading.read import read_judgments
+from tests.forked import judgerank
 from tests.real_data import votes, written
-from tests.tool.command import judgerank
 
 LOADED = """
 import sys, time

@@ -18,7 +18,7 @@ from judgerank import rank, read
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.inspecting.plugin import PanelStopping, pairwise
 from judgerank.reading.decompress import Archive, inflated
-from tests.tool.make_inspect_logs import write
+from tests.tool.record_platforms import write_logs
 from tests.tool.test_layouts import inspect_log, rows
 
 RULE = """
@@ -186,7 +186,7 @@ def test_archives_of_the_package_are_read():
 @pytest.mark.parametrize("form", ["eval", "json"])
 def test_what_the_package_writes_now_is_read_to_the_same(form, tmp_path):
     pytest.importorskip("inspect_ai")
-    assert sorted(rows(read(write(tmp_path, form)))) == sorted(EXPECTED)
+    assert sorted(rows(read(write_logs(tmp_path, form)))) == sorted(EXPECTED)
 
 
 def test_a_log_that_was_not_finished_is_read_and_told(tmp_path):

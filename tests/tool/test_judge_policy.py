@@ -30,8 +30,8 @@ from judgerank.ranking.trust_report import trust_report
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import read_judgments
 from judgerank.reading.selection import Filters
-from tests.tool.command import judgerank as command
-from tests.tool.command import judgerank as run
+from tests.forked import judgerank as command
+from tests.forked import judgerank as run
 
 SCORES = {"gpt-4o-mini": 0.5, "claude-haiku": 0.8, "llama-3-70b": 0.1, "mistral-large": 0.3}
 JUDGES = {"gpt-4o": 1.6, "claude-sonnet": 1.8, "deepseek-chat": 1.2}

@@ -26,8 +26,8 @@ from judgerank.reading import read
 from judgerank.reading.large import from_engine
 from replication.config import ROOT
 from replication.datasets import find_file
+from tests.forked import judgerank as command
 from tests.real_data import FILES, needs_data
-from tests.tool.command import judgerank as command
 from tests.tool.test_scale import HEADER, RECORDS, in_form
 
 pytest.importorskip("duckdb")

@@ -24,7 +24,7 @@ from judgerank.cli.plan import Assumption, fitted_to
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
 from judgerank.reading.layouts import LAYOUTS
 from judgerank.reading.read import judgments_of
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 from tests.tool.test_reading import RECORDS, same, written
 
 # a sample in each layout, as its source writes it

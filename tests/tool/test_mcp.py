@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from judgerank.cli.commands import COMMANDS
-from tests.forked import PYTHON
-from tests.tool.command import environment, judgerank
+from tests.forked import PYTHON, environment, judgerank
 
 pytest.importorskip("mcp")
 import anyio

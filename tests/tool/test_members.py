@@ -35,8 +35,8 @@ from judgerank.ranking.studies.rivals import DISAGREE, on_rivals, rival
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
+from tests.forked import environment, judgerank
 from tests.real_data import FILES, needs_data
-from tests.tool.command import environment, judgerank
 
 # four judges of whom two answer by position: their habit, not quality, is what the judge-aware weights follow
 MISLED = (

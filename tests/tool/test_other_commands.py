@@ -36,8 +36,8 @@ from judgerank.trust.sentences import neighbours, on_panel, top_sentence
 from replication.config import ROOT
 from studies.human_boards import Board, drawn_board
 from studies.people import drawn
+from tests.forked import RUN, environment, judgerank, usage_text
 from tests.library.test_people import frame_of
-from tests.tool.command import RUN, environment, judgerank, usage_text
 
 # `judgerank place` and `judgerank diff` as a user runs them.
 EXAMPLE = ROOT / "examples/judgments.csv"

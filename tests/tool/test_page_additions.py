@@ -29,7 +29,7 @@ from judgerank.ranking.page_options import Additions, Texts, read_facts
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.views import CATEGORY, JUDGE, STYLE, is_quick, views
 from judgerank.voting.vote_page import drawn_items, listed_items, vote_page
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 from tests.tool.test_page import HOSTILE, axe, chromium, opened, pytestmark, violations  # noqa: F401
 from tests.tool.test_panel import panel_of
 

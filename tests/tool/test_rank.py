@@ -36,7 +36,7 @@ from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import read_judgments
 from judgerank.writing.targets import Outputs
 from replication.config import ROOT
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 
 MODELS_SHOWN = [
     "gpt*large",

@@ -22,7 +22,7 @@ from judgerank.ranking import study
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import judgments_of
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 
 
 def frame_of(seed, sigma, scores=(1.0, 0.3, -0.3, -1.0), n_questions=120, ties=0.15, copy=False) -> pd.DataFrame:

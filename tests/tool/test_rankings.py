@@ -29,8 +29,8 @@ from judgerank.reading.layouts.sample_scores import TO_TURN
 from judgerank.reading.read import judgments_of
 from judgerank.trust.fragility import fragility
 from judgerank.trust.refits import judgments_as_units
+from tests.forked import judgerank
 from tests.library.test_stages import drawn
-from tests.tool.command import judgerank
 from tests.tool.test_layouts import WON, renamed, rows
 
 GREEK = ("alpha", "beta", "gamma", "delta", "eps", "zeta")

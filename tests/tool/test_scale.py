@@ -20,8 +20,8 @@ import judgerank
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, NoIntervalError
 from replication.config import ROOT
 from replication.datasets import find_file
+from tests.forked import environment
 from tests.real_data import FILES, needs_data
-from tests.tool.command import environment
 
 pytest.importorskip("duckdb")
 

@@ -12,7 +12,7 @@ from scipy.stats import binomtest, nct, t, ttest_rel
 from judgerank import load, pairwise, rank
 from judgerank.inference.winners_lead import corrected_lead
 from judgerank.ranking.score_boards import fewest_to_change
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 
 RNG = np.random.default_rng(1)
 MODELS, TASKS = [f"m{number}" for number in range(5)], [f"t{number}" for number in range(14)]

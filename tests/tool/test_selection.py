@@ -13,7 +13,7 @@ from judgerank.data.frames import BY_REQUEST, OUTCOMES
 from judgerank.reading import read
 from judgerank.reading.large import from_engine
 from judgerank.reading.selection import Selection
-from tests.tool.command import judgerank as command
+from tests.forked import judgerank as command
 from tests.tool.test_further import drawn_votes
 from tests.tool.test_layouts import NAMED, SAMPLES
 from tests.tool.test_reading import written

@@ -14,7 +14,7 @@ from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments
 from studies.torture import reading as misreadings
 from studies.torture.reading import INNOCENT
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 
 
 def drawn(records: int = 60, seed: int = 1) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from judgerank.ranking.page import ABOUT, ABOUT_IN
 from replication.auditing.doc_blocks import with_block
 from replication.config import ROOT
 from replication.tables import markdown_table
-from tests.tool.command import judgerank
+from tests.forked import judgerank
 
 PAGE = ROOT / "docs/reference/terms.md"
 TERMS = pd.read_csv(PAGE.with_suffix(".csv"), dtype=str, keep_default_na=False)

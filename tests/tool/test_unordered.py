@@ -23,7 +23,7 @@ from judgerank.ranking.studies.leaderboards import by_model
 from judgerank.ranking.trust_report import trust_report
 from judgerank.reading.layouts.strength import shares_of
 from tests.drawn import draw_graded
-from tests.tool.command import judgerank as command
+from tests.forked import judgerank as command
 
 RATES = {"alpha": 0.8, "beta": 0.53, "gamma": 0.3}
 

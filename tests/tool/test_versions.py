@@ -9,9 +9,8 @@ import pytest
 from packaging.version import Version
 
 from replication.config import ROOT
-from tests.forked import run_anew
+from tests.forked import environment, judgerank, run_anew, usage_text
 from tests.replication.test_packaging import DECLARED
-from tests.tool.command import environment, judgerank, usage_text
 
 pytestmark = pytest.mark.versions
 
