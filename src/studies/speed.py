@@ -273,7 +273,7 @@ def drawn(measured_times: pd.DataFrame, lines: pd.DataFrame) -> Figure:
 
 # Processor seconds and memory of whole commands, each in a process of its own.
 EXAMPLE = ROOT / "examples/judgments.csv"
-LARGE = {"n_models": 200, "n_judges": 51, "asked": 5}  # of the file whose ranking is timed
+LARGE = {"n_models": 200, "n_judges": 51, "per_question": 5}  # of the file whose ranking is timed
 # as pip installs it: with its modules compiled
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 USAGE = """

@@ -540,6 +540,12 @@ def test_a_judgment_lost_doubled_or_false_would_be_counted(monkeypatch):
     assert collecting._collect()[2]
 
 
+def test_a_large_ranking_is_measured_beside_the_engine():
+    measured = list(speed.of_large_rank(3_000, "1GB", 1))
+    assert len(measured) == 2
+    assert all(first > 0 and second > 0 for _, first, second, _ in measured)
+
+
 def test_the_stored_counts_are_of_a_whole_run_and_nothing_happened_that_must_not():
     stored = pd.read_csv(ROOT / "results/beyond/torture/counts.csv")
     cases = stored.groupby("part")["cases"].sum()
