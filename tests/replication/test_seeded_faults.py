@@ -131,8 +131,12 @@ def test_the_audit_writes_numbers_and_blocks_alike():
 
 def test_stored_versions_are_those_of_the_lock_file():
     assert len(RUNS) > 40
-    for path in RUNS:
+    own_environment = ROOT / "results/beyond/packages/run.json"  # of `make packages`: arena-rank fixes numpy
+    for path in {*RUNS} - {own_environment}:
         assert not unlike_versions(json.loads(path.read_text())["versions"], LOCK, VERSIONED), path
+    versions = json.loads(own_environment.read_text())["versions"]
+    unlike = unlike_versions(versions, LOCK, VERSIONED)
+    assert [difference.column for difference in unlike] == ["versions.numpy"]
 
 
 @pytest.mark.parametrize(
