@@ -282,6 +282,7 @@ def on_board(cell: dict[str, Any], rng: np.random.Generator) -> Record:
 
 
 def held(truth: pd.Series, scores: pd.Series, low: pd.Series, high: pd.Series) -> dict[str, float]:
+    """Correlation with the truth, share of true ranks within their intervals, whether all are, and mean width."""
     rank = truth.rank(ascending=False)
     covers = (low[truth.index] <= rank) & (rank <= high[truth.index])
     return {
@@ -362,6 +363,7 @@ def of_fixed_idea(records: Frame) -> dict[str, Any]:
 
 
 def board_rows(title: str, records: list[Record]) -> list[dict[str, Any]]:
+    """A row for each package that ranks boards of scores."""
     rows = []
     for package in (package for package in (OURS, OF_SCORES, OF_GATES) if package in records[0]):
         frame = pd.DataFrame([record[package] for record in records])
@@ -383,6 +385,7 @@ def gate_rows(condition: str, truth: str, records: list[Record]) -> list[dict[st
 
 
 def means(frame: Frame, measures: Sequence[str]) -> dict[str, float]:
+    """Means of the measures that the frame has, over data sets, and their Monte Carlo errors."""
     row = {}
     for measure in measures:
         values = frame[measure].dropna() if measure in frame else pd.Series(dtype=float)

@@ -510,7 +510,7 @@ class AsCalled(logging.Formatter):
     """Lines of the log with the options that they name as the caller writes them."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write one."""
+        """The text of a record, in which each option has its caller's name."""
         return as_called(super().format(record))
 
 

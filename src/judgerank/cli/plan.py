@@ -460,9 +460,8 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     basis, table = planned.basis, planned.table
     notes = [*basis.warnings, *left_out_told(basis.left_out), *notes, *more_told(basis.collected, basis.cluster)]
     notes += tastes_told(basis.with_tastes, table, basis.tastes)
-    if panel.doubt is not None and len(
-        panel.at.judges
-    ):  # with equal weights, no judge is said to be uninformative
+    # with equal weights, no judge is said to be uninformative
+    if panel.doubt is not None and len(panel.at.judges):
         notes += uninformative_told(panel, planned.questions, table, planned.make, planned.at)
     notes += spread_told(panel, planned.at["pair"], planned.table)
     notes += constant_told(panel, planned.table)

@@ -527,7 +527,10 @@ class PlainRows:
 
 
 def _sums_of(index: Sequence[IntArray], size: int) -> csr_array:
-    """The matrix of sums by place, given the place of each value; of a second one, with the opposite sign."""
+    """The matrix of sums of T values by place, shape (size, T), given the place of each.
+
+    A second array of places has the values with the opposite sign.
+    """
     signs = np.repeat([1.0, -1.0][: len(index)], len(index[0]))
     places = np.concatenate(index), np.tile(np.arange(len(index[0])), len(index))
     return csr_array((signs, places), shape=(size, len(index[0])))
