@@ -29,7 +29,7 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.reviewing import manifest, written
 from replication.auditing.stored_checks import require_as_recorded, require_fresh, require_no_fall, with_freshness
 from replication.config import ROOT, main
-from replication.freshness import files_stored, made_by, settings_of, stale, tables_of
+from replication.freshness import LOTS, files_stored, made_by, settings_of, stale, tables_of
 from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
 
@@ -57,7 +57,7 @@ def run(cfg: DictConfig) -> None:
     folder = Path(ROOT, cfg.results)
     results = Results(folder)
     require_as_recorded(results.audit, cfg.accept_falls)
-    listed = stale(folder)
+    listed = stale(folder, LOTS[:1])
     if not cfg.accept_stale:
         require_fresh(listed)
     audited = with_freshness(full_audit(results), listed, results)

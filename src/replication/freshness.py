@@ -134,13 +134,15 @@ def listed_figures(folder: Path) -> dict[str, str] | None:
     return files
 
 
-def stale(results: Path) -> pd.DataFrame:
+def stale(results: Path, lots: Collection[str] = LOTS) -> pd.DataFrame:
     """Stored tables, figures, counts and ratios that this code neither made nor was found to make again.
 
     Parameters
     ----------
     results : Path
         Usually ``results/``; figures are in ``figures/`` beside it.
+    lots : collection of str
+        Those that are looked at: the settings of all sections take seconds to compose.
 
     Returns
     -------
@@ -152,7 +154,7 @@ def stale(results: Path) -> pd.DataFrame:
     stamped = {_key(row): row for row in _stamps(results).to_dict("records")}
     rows = [
         (entry.lot, entry.section, entry.set, entry.kind, why, entry.command, entry.seconds)
-        for entry in _stored(results)
+        for entry in _stored(results, lots=lots)
         if (why := entry.differs(stamped.get(entry.key, {}).get("code")))
     ]
     return pd.DataFrame(rows, columns=LISTED)
@@ -237,17 +239,19 @@ class _Stored:
         return "" if parts == ["code"] and stamped == self.now["code"] else ", ".join(parts)
 
 
-def _stored(results: Path, sections: Collection[str] | None = None) -> Iterator[_Stored]:
+def _stored(
+    results: Path, sections: Collection[str] | None = None, lots: Collection[str] = LOTS
+) -> Iterator[_Stored]:
     """What is stored, of all sections or of these alone: digests of all that would make it now take a second."""
-    for lot in LOTS:
+    for lot in lots:
         for path in sorted((results / lot).rglob(RECORD)):
             section, *below = path.parent.relative_to(results / lot).parts
             if sections is None or section in sections:
                 yield from _of_run(results, lot, section, "/".join(below), content_of(path) or {})
     sidecar = content_of(results / LOTS[0] / f"{AUDIT}.json")
-    if sidecar is not None and (sections is None or AUDIT in sections):
+    if sidecar is not None and LOTS[0] in lots and (sections is None or AUDIT in sections):
         yield from _of_run(results, LOTS[0], AUDIT, "", sidecar | {"inputs": files_stored(results)})
-    _composed().save()
+    _composed_before().save()
 
 
 def _of_run(results: Path, lot: str, section: str, of: str, record: Mapping[str, Any]) -> Iterator[_Stored]:
@@ -294,13 +298,22 @@ def _settings_now(section: str, of: str) -> _Settings:
     """The settings that conf/ has for a section, on one set of those that it runs on in turn."""
 
     def settings() -> dict[str, Any]:
-        job = [f"dataset={of}"] if of and of in _sets(section) else []
-        with _composing(section):
-            digested = _Settings.of(settings_of(compose(section, job)))
+        digested = _Settings.of(settings_of(composed(section, of)))
         return {"digest": digested.digest, "texts": digested.texts}
 
-    composed = _composed().get(f"{section}/{of}", settings)
-    return _Settings(composed["digest"], tuple(composed["texts"]))
+    known = _composed_before().get(f"{section}/{of}", settings)
+    return _Settings(known["digest"], tuple(known["texts"]))
+
+
+def composed(section: str, of: str) -> DictConfig:
+    """What conf/ has for a section, on one set of those that it runs on in turn; any other name is of none."""
+    return _composed_on(section, of if of in _sets(section) else "")
+
+
+@cache
+def _composed_on(section: str, of: str) -> DictConfig:
+    with _composing(section):
+        return compose(section, [f"dataset={of}"] if of else [])
 
 
 def _sets(section: str) -> list[str]:
@@ -308,12 +321,12 @@ def _sets(section: str) -> list[str]:
         with _composing(section):
             return sets_of(section)
 
-    return _composed().get(section, sets)
+    return _composed_before().get(section, sets)
 
 
 @cache
-def _composed() -> JsonCache:
-    """Settings that were composed before: composing all takes seconds."""
+def _composed_before() -> JsonCache:
+    """Digests of settings that were composed before: composing all takes seconds."""
     files = [*Path(CONF).rglob("*.yaml"), *SOURCES.glob("*/schemas/*.py"), Path(__file__)]
     content = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files)))
     return JsonCache(CACHE / "settings.json", content.hexdigest())

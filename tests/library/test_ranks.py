@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 
@@ -24,6 +24,7 @@ from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.likelihood import evaluate
 from judgerank.inference.clusters import cluster_gradients, squares_by_cluster
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
+from judgerank.order import equality
 from judgerank.order import pairs as ranks
 from judgerank.order.claims import Claims, closed
 from judgerank.order.equality import PRIOR, NetResults, differences_under_equality
@@ -228,6 +229,27 @@ def test_equal_models_are_rarely_separated_though_weights_suit_the_noise(simulat
 # clusters
 
 
+def test_a_pair_does_not_depend_on_the_pairs_that_are_tested_with_it(monkeypatch):
+    rng, scores, gamma, size = (
+        np.random.default_rng(136),
+        np.linspace(0.6, -0.6, 6),
+        np.array([1.2, -0.8, 0.2]),
+        90,
+    )
+    first = rng.integers(0, 6, size)
+    second = (first + rng.integers(1, 6, size)) % 6
+    judge = rng.integers(0, 3, size)
+    chance = expit(gamma[judge] * (scores[first] - scores[second]))
+    won = (rng.random(size) < chance).astype(float)
+    rows = Comparisons(tuple("abcdef"), tuple("wxy"), first, second, judge, won, np.ones(size))
+    fitted = fit(rows, "judge_aware", "penalised")
+    results = NetResults.of(fitted.comparisons, fitted.model, fitted.solution.parameters)
+    together = differences_under_equality(results)
+    monkeypatch.setattr(equality, "AT_ONCE", 1)  # a pair at a time
+    for each, alone in zip(together, differences_under_equality(results), strict=True):
+        assert_allclose(each, alone, atol=1e-9)
+
+
 @pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE], ids=lambda model: model.name)
 def test_cluster_gradients_are_those_of_the_clusters_alone(simulated, model):
     raw = simulated(62, SCORES, GAMMA, 300, slope=(0.2, 0.0, -0.3))
@@ -299,7 +321,7 @@ def test_weights_that_are_no_whole_numbers_have_clustered_errors_free_of_their_u
 def test_clusters_must_be_of_the_comparisons_fitted(raw, fitted):
     with pytest.raises(DataError, match="clusters"):
         fitted.clustered(raw.take(np.arange(50)), np.arange(50))
-    with pytest.raises(DataError, match=rf"\b{len(raw)} .*\b1 clusters"):
+    with pytest.raises(DataError, match=rf"\b{len(raw)} .*\b1 cluster\b"):
         fitted.clustered(raw, np.zeros(len(raw), int))
     with pytest.raises(DataError, match=rf"\b{len(raw)} .*\b3 clusters"):
         fitted.clustered(raw, np.arange(3))

@@ -103,6 +103,26 @@ def test_a_leader_that_only_its_maker_judged_is_called_so(frame):
     assert "maker" not in " ".join(verdict(judgerank.rank(other)).lines())
 
 
+def test_a_leader_by_the_one_judge_who_outweighs_all_others_depends_on_him():
+    rng, models, scores = np.random.default_rng(1), list("uvwxyz"), np.linspace(1, -1, 6)
+    rows = []
+    for q in range(300):
+        i, j = rng.choice(6, 2, replace=False)
+        for judge, weight in {"fixed": -3.0, "k1": 0.15, "k2": 0.15, "k3": 0.15, "k4": 0.15}.items():
+            p = expit(weight * (scores[i] - scores[j]))
+            rows.append((f"q{q}", models[i], models[j], judge, "a" if rng.random() < p else "b"))
+    frame = pd.DataFrame(rows, columns=["question_id", "model_a", "model_b", "judge", "winner"])
+    ranking = judgerank.rank(frame)
+    assert panel.flagged(ranking.tables["judges"]) == []
+    summary = verdict(ranking)
+    weight = ranking.tables["judges"].set_index("judge")["information"]["fixed"]
+    assert weight > judge_policy.MOST_WEIGHT
+    assert f"depends on judge fixed, which has {weight:.0%} of the weight" in summary.headline
+    assert summary.next.endswith("judges other than fixed.")
+    without = ranking.without(judges=["fixed"])
+    assert without.tables["leaderboard"]["model"].iloc[0] != ranking.tables["leaderboard"]["model"].iloc[0]
+
+
 def test_votes_count_where_no_others_connect_the_models(frame):
     mini = (frame["model_a"] == "gpt-4o-mini") | (frame["model_b"] == "gpt-4o-mini")
     mine = frame["judge"] == "gpt-4o"

@@ -45,7 +45,7 @@ def about_of(
     if "question_id" in judgments.frame:
         names = sorted({str(name) for name in judgments.frame["question_id"]})
         digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
-        about["questions"] = f"{len(names)} questions, {digest[:12]}"
+        about["questions"] = f"{counted(len(names), 'question')}, {digest[:12]}"
     if judgments.requests:
         about["filter"] = judgments.requests
     if settings is not None:
@@ -76,7 +76,8 @@ def placement_text(placement: Placement) -> Iterator[str]:
         "refit: the score in a fit of all comparisons together, on the same scale"
     )
     yield from (
-        f"- Left out, {why}: {n_comparisons:,} comparisons." for why, n_comparisons in held.left_out.items()
+        f"- Left out, {why}: {counted(n_comparisons, 'comparison')}."
+        for why, n_comparisons in held.left_out.items()
     )
     yield from (f"- {remark}" for remark in placement.remarks)
     yield from _on_missing(placement)

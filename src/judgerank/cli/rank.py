@@ -5,7 +5,7 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -297,13 +297,14 @@ class Written:
         from judgerank.ranking.verdict import reading_lines, verdict
 
         summary, rows = verdict(self.ranking), len(self.ranking.tables["leaderboard"])
+        caveats, notes = summary.caveats(), self.ranking.remarks[len(self.ranking.judgments.remarks) :]
         Screen(
             summary.headline,
             summary.lead if verbose else summary.evidence,
             self.ranking.board_text(None if verbose else MOST_ROWS),
             [_basis(self.ranking, summary), *reading_lines(self.ranking)],
-            summary.caveats(),
-            self.ranking.remarks[len(self.ranking.judgments.remarks) :],
+            caveats,
+            [note for note in notes if not _is_among(note, caveats)],
             [text for text in (summary.next, summary.gate) if text],
             rows - MOST_ROWS,
             ", or the page",
@@ -360,6 +361,12 @@ class Written:
             "files": {**files, "exports": [export.path for export in self.exports]},
         }
         say_json("rank", report)
+
+
+def _is_among(note: str, caveats: Sequence[str]) -> bool:
+    """Whether a note, or what follows its label, stands in one of the caveats."""
+    parts = (note, note.partition(": ")[2])
+    return any(part in caveat for caveat in caveats for part in parts if part)
 
 
 def _basis(ranking: Ranking, summary: Verdict) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -18,7 +18,7 @@ from judgerank.data.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from judgerank.data.cache import Shown
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES, Rows, refuse_itself, with_further
-from judgerank.data.listing import listed
+from judgerank.data.listing import counted, listed
 from judgerank.data.stages import Stages
 from judgerank.data.tied_choices import Choices
 
@@ -351,8 +351,22 @@ class Comparisons(Choices, Shown):
         self._require_raw()
         return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))
 
+    def require_one_each(self, question: Sized) -> None:
+        """Refuse questions that are not as many as the rows.
+
+        Raises
+        ------
+        DataError
+        """
+        if len(question) != len(self):
+            these = f"{counted(len(question), 'question')} for {counted(len(self), 'comparison')}"
+            raise DataError(f"{these}: there must be one for each")
+
     def _line(self) -> str:
-        return f"{self.n_comparisons:,.0f} comparisons of {len(self.models)} models by {len(self.judges)} judges"
+        return (
+            f"{counted(self.n_comparisons, 'comparison')} of {counted(len(self.models), 'model')} by "
+            f"{counted(len(self.judges), 'judge')}"
+        )
 
     def _table(self) -> pd.DataFrame:
         n, weight = len(self.models), np.concatenate([self.count, self.count])

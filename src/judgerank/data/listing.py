@@ -25,14 +25,14 @@ def shortened(name: object, longest: int = LONGEST) -> str:
     return f"{' '.join(text[:longest].split())[: longest - 3 - len(end)]}...{end}"
 
 
-def noun(number: int, singular: str) -> str:
+def noun(number: float, singular: str) -> str:
     """A noun as it stands after a number."""
     return singular if number == 1 else f"{singular}s"
 
 
-def counted(number: int, singular: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {noun(number, singular)}"
+def counted(number: float, singular: str) -> str:
+    """A number of things, with their noun."""
+    return f"{number:,.0f} {noun(number, singular)}"
 
 
 def percent(share: float) -> str:

@@ -257,7 +257,9 @@ def clustered(
             residual_parts += [question_gradients] if residuals else []
     fitted._require_fitted(rows.names.models, judges, total)
     if n_questions < 2:
-        raise DataError(f"{total:.0f} comparisons in {n_questions} questions: two questions are needed")
+        raise DataError(
+            f"{counted(total, 'comparison')} in {counted(n_questions, 'question')}: two questions are needed"
+        )
     chosen = np.ix_(fitted._chosen, fitted._chosen)
     by_cluster = csr_array(vstack(residual_parts)) if residuals else None
     effective = float(effective_of(np.array(total), np.array(sizes_squared)))

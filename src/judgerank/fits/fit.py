@@ -216,10 +216,7 @@ def described(
     half_wins = 0.0 if member.has_ties else comparisons.share_of_ties
     comparisons = member.observed(comparisons)
     if question_index is not None:
-        if len(question_index) != len(comparisons):
-            raise DataError(
-                f"{len(question_index)} questions for {len(comparisons)} comparisons: there must be one for each"
-            )
+        comparisons.require_one_each(question_index)
         if number is None:
             number, ids = pd.factorize(question_index, sort=True)
             keys = question_keys(ids) if keys is None else keys
@@ -343,10 +340,7 @@ def raw_and_question(
     else:
         comparisons, fitted_question = raw_of(judgments)
     if question is not None:
-        if len(question) != len(comparisons):
-            raise DataError(
-                f"{len(question)} questions for {len(comparisons)} comparisons: there must be one for each"
-            )
+        comparisons.require_one_each(question)
         fitted_question = np.unique(np.asarray(question), return_inverse=True)[1]
     return comparisons, fitted_question
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError, NoIntervalError
+from judgerank.data.listing import counted
 from judgerank.data.modules import needed
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.uncertainty import Uncertainty
@@ -227,10 +228,10 @@ def heading(fitted: Fitted) -> list[str]:
     questions_text = ""
     if fitted.question is not None:
         times = np.unique(fitted.question, return_counts=True)[1]
-        questions_text = f" of {len(times):,} questions, {(times > 1).sum():,} of them with several"
+        questions_text = f" of {counted(len(times), 'question')}, {(times > 1).sum():,} of them with several"
     lines = [
-        f"{described}: {len(c.models):,} models, {len(c.judges):,} judges, "
-        f"{c.n_comparisons:,.0f} comparisons{questions_text}",
+        f"{described}: {counted(len(c.models), 'model')}, {counted(len(c.judges), 'judge')}, "
+        f"{counted(c.n_comparisons, 'comparison')}{questions_text}",
         f"status {fitted.status} after {solution.iterations} iterations of {type(fitted.settings).__name__}, "
         f"log-likelihood {fitted.marginal_log_likelihood:.4f}",
     ]

@@ -209,11 +209,14 @@ class Likelihood:
         y, n = np.where(is_known, z / np.sqrt(variance), 0.0), values.shape[1]
         flat, single = precise.reshape(-1, n), self.single(precise)
         on_single = single.reshape(y.size, single.shape[2])
+        rows = np.concatenate([precise, single], axis=2)
+        squares, results = rows.transpose(0, 2, 1) @ rows, np.einsum("kij,ki->kj", rows, y)
+        weights = np.ones_like(results)
         for _ in range(ROUNDS if self.results.weighted else 1):
-            weighted = np.hstack([(gamma[:, None, None] * precise).reshape(-1, n), on_single])
-            information = weighted.T @ weighted
+            weights[:, :n] = gamma[:, None]
+            information = np.einsum("ki,kij,kj->ij", weights, squares, weights)
             information[:n, :n] += np.trace(information[:n, :n]) / n**2  # the shift of scores, which nothing says
-            s = np.linalg.solve(information, weighted.T @ y.ravel())
+            s = np.linalg.solve(information, (weights * results).sum(axis=0))
             x = (flat @ s[:n]).reshape(y.shape)
             left = y - (on_single @ s[n:]).reshape(y.shape)
             if not self.results.weighted:

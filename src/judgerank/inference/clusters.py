@@ -10,6 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray, generator, numbered, sizes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
+from judgerank.data.listing import counted
 from judgerank.engine.likelihood import Second, in_parts, row_by_row, row_derivatives, times
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
@@ -85,7 +86,8 @@ def cluster_gradients(
     q = len(names)
     if len(cluster) != len(comparisons) or q < 2:
         raise DataError(
-            f"{len(comparisons)} comparisons in {q} clusters: that many labels and two clusters are needed"
+            f"{counted(len(comparisons), 'comparison')} in {counted(q, 'cluster')}: that many labels and two "
+            "clusters are needed"
         )
     n, still = len(parameters.scores), held(model, parameters)
     still[: model.free_rows.start] = True

@@ -28,7 +28,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.inference.clusters import Residuals
 from judgerank.model.members import Model, Parameters
@@ -203,7 +203,7 @@ def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[
 
     return weights_and_scores(
         results.discrimination,
-        lambda gamma: _equal_scores(results, contrast, gamma),
+        lambda gamma, pairs: _equal_scores(results, contrast[pairs], gamma),
         quadratic_forms,
         results.prior,
         ROUNDS if results.weighted else 0,
@@ -212,7 +212,7 @@ def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[
 
 def weights_and_scores(
     of_fit: FloatArray,
-    scores_by: Callable[[FloatArray], FloatArray],
+    scores_by: Callable[[FloatArray, BoolArray | slice], FloatArray],
     quadratic_forms: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
     prior: FloatArray,
     rounds: int,
@@ -221,43 +221,46 @@ def weights_and_scores(
 
     There are two ends where a judge contradicts the others: either he is at `LEAST`, or all others are, and the
     scores are reversed. From equal weights he may win, since near a fit the information of judges who are sure is
-    small. Then nothing that the others say counts, and models far apart seem equal. So where a judge ends at
-    `LEAST`, both ends are computed, and that counts which agrees better with the judges of the fit. This takes one
-    bit from what may suit the noise; `docs/beyond/claims.md` has the level with it.
+    small. Then nothing that the others say counts, and models far apart seem equal. So of pairs where a judge ends
+    at `LEAST`, both ends are computed, and that counts which agrees better with the judges of the fit. This takes
+    one bit from what may suit the noise; `docs/beyond/claims.md` has the level with it.
 
     Parameters
     ----------
     of_fit : float array, shape (K,)
         Discriminations of the fit.
     scores_by : callable
-        From weights, shape (..., K), to scores v, shape (..., N).
+        From weights of some pairs, shape (1, K) or (P, K), and which pairs these are, to scores v, shape (P, N).
     quadratic_forms : callable
-        From scores to v'U_k and v'L_k v, each of shape (..., K), as `weights_by` takes them.
+        From scores to v'U_k and v'L_k v, each of shape (P, K), as `weights_by` takes them.
     prior : float array, shape (K,)
         As `weights_by` takes it.
     rounds : int
 
     Returns
     -------
-    weights : float array, shape (..., K)
-    scores : float array, shape (..., N)
+    weights : float array, shape (P, K)
+    scores : float array, shape (P, N)
     """
-    begin = scores_by(np.ones((1, len(of_fit))))
+    begin = scores_by(np.ones((1, len(of_fit))), slice(None))
 
-    def settled(v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        gamma = np.ones((*v.shape[:-1], len(of_fit)))
+    def settled(v: FloatArray, pairs: BoolArray | slice) -> tuple[FloatArray, FloatArray]:
+        gamma = np.ones((len(v), len(of_fit)))
         for _ in range(rounds):
             gamma = weights_by(*quadratic_forms(v), prior)
-            v = scores_by(gamma)
+            v = scores_by(gamma, pairs)
         return gamma, v
 
-    gamma, v = settled(begin)
-    if rounds == 0 or (gamma > LEAST).all():
+    gamma, v = settled(begin, slice(None))
+    at_end = np.asarray((gamma <= LEAST).any(axis=1))
+    if rounds == 0 or not at_end.any():
         return gamma, v
-    reversed_gamma, reversed_v = settled(-begin)
+    reversed_gamma, reversed_v = settled(-begin[at_end], at_end)
     trusted = np.minimum(of_fit, 1 / LEAST)
-    is_reversed = (reversed_gamma @ trusted > gamma @ trusted)[..., None]
-    return np.where(is_reversed, reversed_gamma, gamma), np.where(is_reversed, reversed_v, v)
+    is_reversed = reversed_gamma @ trusted > gamma[at_end] @ trusted
+    places = np.flatnonzero(at_end)[is_reversed]
+    gamma[places], v[places] = reversed_gamma[is_reversed], reversed_v[is_reversed]
+    return gamma, v
 
 
 def weights_by(net: FloatArray, information: FloatArray, prior: FloatArray | float) -> FloatArray:
@@ -445,13 +448,12 @@ class Panel:
         """
         gamma, f = weights_and_scores(
             results.discrimination,
-            lambda gamma: np.asarray(
-                np.linalg.solve(results.total(gamma.ravel()), gamma.ravel() @ results.net), float
-            ),
-            lambda f: (results.net @ f, results.image(f) @ f),
+            lambda gamma, _: np.linalg.solve(results.total(gamma[0]), gamma[0] @ results.net)[None],
+            lambda f: (f @ results.net.T, (results.image(f[0]) @ f[0])[None]),
             results.prior,
             ROUNDS if results.weighted else 0,
         )
+        gamma, f = gamma[0], f[0]
         total = results.total(gamma)
         plain = np.asarray(np.linalg.inv(total), float)
         image = results.image(f)

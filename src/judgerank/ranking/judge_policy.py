@@ -1,7 +1,8 @@
 """Policy on judges with a problem: what the leader depends on, what a ranking warns of, and whom it does not ask.
 
 A judge has no vote on models of his own maker (`judgerank.ranking.recusal`). Every judge with a problem is left
-out in turn, and all of them together. Where another model then leads, the verdict says so. No advice asks such a
+out in turn, and all of them together, and so is one who outweighs all others. Where another model then leads, the
+verdict says so. No advice asks such a
 judge (`judgerank.ranking.studies.next_comparisons.may_judge`).
 """
 
@@ -165,10 +166,11 @@ def policy_of(ranking: Record) -> Policy:
             advice = f"Ask a judge of a third maker to compare {listed(board['model'])}."
         return Policy(condition, tuple(_on_judges(judges)), advice)
     of_dependent = [RankingWarning(text, Kind.MAKERS) for text in ranking.recusal.dependence()]
-    trials = _trials(ranking, judges, best) if len(ranking.fits) == 1 else []
-    changed = next((trial for trial in trials if trial.is_changed), None)
-    if changed is not None:
-        return Policy(changed.condition, (*of_dependent, *_on_judges(judges)), changed.next)
+    trials: list[Trial] = []
+    for trial in _trials(ranking, judges, best) if len(ranking.fits) == 1 else ():
+        if trial.is_changed:
+            return Policy(trial.condition, (*of_dependent, *_on_judges(judges)), trial.next)
+        trials.append(trial)
     others = [trial.warning for trial in trials if not trial.is_same]
     is_tried = {judge for trial in trials for judge in trial.judges} >= {*panel.flagged(judges)}
     them = "it" if len(panel.flagged(judges)) == 1 else "them"
@@ -193,12 +195,11 @@ def leading(board: pd.DataFrame) -> list[str]:
 # Judges with a problem, left out alone and in sets.
 
 
-def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> list[Trial]:
+def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> Iterator[Trial]:
     """The ranking without judges with a problem, each alone, then all.
 
     None in which a leader has no place, or in which one who leads is compared by judges of his own maker alone.
     """
-    trials = []
     for those in _sets(ranking, judges, old):
         try:
             fitted, board = without(ranking, those)
@@ -211,18 +212,18 @@ def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> list[T
             chance = float(win_probability(fitted, np.array(gap), middle))
             is_changed = not (new[0] in old and old[0] in new)
             problem, is_same = _problem_of(judges, those), {*new} == {*old}
-            trials.append(Trial(those, problem, new[0], lead, chance, is_changed, is_same))
-    return trials
+            yield Trial(those, problem, new[0], lead, chance, is_changed, is_same)
 
 
 def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Judges to leave out: each with a problem, all of these, those of a leader's maker if their votes count."""
+    """Judges to leave out: each with a problem, all of these, who outweighs all, makers of a leader that count."""
     n, related = len(judges), ranking.recusal.related
     flagged = judges[judges["judge"].isin(panel.flagged(judges))]
     flagged = flagged.sort_values("information", ascending=False, kind="stable")
     alone = 1 if len(ranking.recusal.counts) > MOST_ROWS else MOST_TRIALS
     sets: list[tuple[str, ...]] = [(judge,) for judge in flagged["judge"].head(alone)]
     sets.append(tuple(flagged["judge"]))
+    sets += [(judge,) for judge in _outweighing(judges)]
     if not ranking.recusal.is_recused:
         c = ranking.recusal.judgments.comparisons
         own = np.asarray(related.is_own[:, [c.models.index(model) for model in leaders]].any(axis=1))
@@ -233,6 +234,9 @@ def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iter
 def _problem_of(judges: pd.DataFrame, those: Sequence[str]) -> str:
     """What is the matter with some judges, to follow *which*."""
     if not {*those} <= {*panel.flagged(judges)}:
+        share = _outweighing(judges).get(those[0])
+        if share is not None and len(those) == 1:
+            return f"has {share:.0%} of the weight"
         return "is of its maker" if len(those) == 1 else "are of its maker"
     verdicts = dict(zip(judges["judge"], judges["verdict"], strict=True))
     return panel.in_a_clause(verdicts[those[0]]) if len(those) == 1 else "have a problem"
@@ -296,10 +300,8 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[RankingWarning]:
         warnings.append(f"The fit ended as {fitted.status}, not at a maximum.")
     if 2 * judges["verdict"].isin((panel.RANDOM, panel.CONTRARY)).sum() >= len(judges):
         warnings.append("At least half of the judges disagree with the ranking or ignore it.")
-    share = judges["information"]
-    most = judges["judge"].iloc[share.argmax()] if share.notna().all() else FEW_JUDGES
-    if len(judges) > 1 and most != FEW_JUDGES and share.max() >= MOST_WEIGHT:
-        warnings.append(f"One judge, {most}, largely decides the ranking: it has {share.max():.0%} of the weight.")
+    for judge, share in _outweighing(judges).items():
+        warnings.append(f"One judge, {judge}, largely decides the ranking: it has {share:.0%} of the weight.")
     warnings += [*ranking.judgments.warnings, *unread(ranking)]
     if any(DISAGREE in note for note in ranking.remarks):
         warnings.append("The ranking changes a lot if all judges count equally (see the notes).")
@@ -340,6 +342,15 @@ def _some_of(n: int, total: int) -> str:
     if n < total:
         return f"{n} of {counted(total, 'judge')}"
     return "the only judge" if total == 1 else f"all {counted(total, 'judge')}"
+
+
+def _outweighing(judges: pd.DataFrame) -> dict[str, float]:
+    """The judge who outweighs all others two to one, with the share of the information; of one judge none."""
+    share = judges["information"]
+    if len(judges) < 2 or share.isna().any():
+        return {}
+    of_judges = zip(judges["judge"], share, strict=True)
+    return {judge: weight for judge, weight in of_judges if weight >= MOST_WEIGHT and judge != FEW_JUDGES}
 
 
 def unread(ranking: Record) -> list[str]:

@@ -215,7 +215,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
         n_questions = judgments.n_questions
         part = f", computed from {MOST_QUESTIONS:,} of them" if n_questions > MOST_QUESTIONS else ""
         spread = (
-            f"Intervals allow for dependence within each of the {n_questions} questions (sandwich "
+            f"Intervals allow for dependence within each of the {counted(n_questions, 'question')} (sandwich "
             f"covariance{part})."
         )
     fitting = "maximum likelihood"
@@ -400,7 +400,7 @@ def _source_line(ranking: Record) -> str:
             len(sizes_of_rankings(judgments)), "ranking" if in_stages(judgments.frame).all() else "judgment"
         )
     line = (
-        f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by "
+        f"{counted(c.n_comparisons, 'comparison')} of {counted(len(c.models), 'model')} by "
         f"{counted(judgments.n_judges, 'judge')}, from {judgments.source.get('file', 'a table')} ({size})."
     )
     return " ".join([line, *left_out])
@@ -413,7 +413,7 @@ def _scores_line(judgments: Judgments, n_tasks: int) -> str:
     scores = (
         f"Scores of {len(c.models):,} models on {counted(n_tasks, 'task')}{'' if by == ONE_JUDGE else f' by {by}'}"
     )
-    n_comparisons = f"{c.n_comparisons:,.0f} comparisons of two models on a task"
+    n_comparisons = f"{counted(c.n_comparisons, 'comparison')} of two models on a task"
     return f"{scores}, from {judgments.source.get('file', 'a table')} ({n_comparisons})."
 
 

@@ -16,6 +16,7 @@ from judgerank.data.arrays import IntArray, generator
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted
 from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.by_sizes import by_sizes, made_of_scores, sizes_of
@@ -73,8 +74,8 @@ def description(sample: Judgments, judgments: Judgments) -> str:
     """Size of a sample, in words."""
     n_drawn, of = (int(part.question.max(initial=-1)) + 1 for part in (sample, judgments))
     return (
-        f"{n_drawn:,} of {of:,} questions, drawn at random ({len(sample.comparisons):,} of "
-        f"{len(judgments.comparisons):,} judgments)"
+        f"{n_drawn:,} of {counted(of, 'question')}, drawn at random ({len(sample.comparisons):,} of "
+        f"{counted(len(judgments.comparisons), 'judgment')})"
     )
 
 
@@ -260,19 +261,16 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
         units = units_behind(judgments, settings) if settings.units else None
         reported = replace(by_sizes(independent, sizes), clusters=units)
         return Component(judgments, settings, reported, independent, member_alone, requested, tuple(departures))
-    reported = _by_question(independent, judgments, settings)
+    clustered = _by_question(independent, judgments, settings)
+    reported, tastes = _for_judges(independent, clustered, judgments, settings)
     if orders_of(reported) is None:
         if independent.blocks:
             departures.append(f"{_left_out(settings)}: the fit with them has no intervals.")
-        independent = reported = member_alone
+        independent = member_alone
+        reported, tastes = _for_judges(independent, independent, judgments, settings)
     if all_ties(judgments.comparisons):  # their errors are those of shrinkage alone
         n = len(judgments.comparisons.models) + int(reported._free.sum())
         reported = reported._with_errors(robust=np.full((n, n), np.nan), meat=None)
-    tastes = _taste_test(independent, reported, judgments, settings)
-    if tastes is not None and tastes.found and settings.whose == LIKE_THESE:
-        reported = reported._for_judges_like_these(tastes.spread)
-    elif settings.whose == THIS_PANEL and reported._speaks_of_judges_like_these:  # by a block
-        reported = reported.for_this_panel()
     fits = reported, independent, member_alone, requested
     return Component(judgments, settings, *fits, tuple(departures), tastes)
 
@@ -287,6 +285,18 @@ def may_use_sizes(settings: Settings) -> bool:
     """Whether scores are compared by how much they differ: no model of judgments or their errors is asked for."""
     by_tasks = settings.cluster == CLUSTERS[0] or len(settings.units) == 1
     return by_tasks and settings.model is None and not settings.blocks
+
+
+def _for_judges(
+    independent: Fit, clustered: Fit, judgments: Judgments, settings: Settings
+) -> tuple[Fit, TasteTest | None]:
+    """The fit with errors for judges like these, or for this panel, and the test for their tastes."""
+    tastes = _taste_test(independent, clustered, judgments, settings)
+    if tastes is not None and tastes.found and settings.whose == LIKE_THESE:
+        return clustered._for_judges_like_these(tastes.spread), tastes
+    if settings.whose == THIS_PANEL and clustered._speaks_of_judges_like_these:  # by a block
+        return clustered.for_this_panel(), tastes
+    return clustered, tastes
 
 
 def _taste_test(independent: Fit, reported: Fit, judgments: Judgments, settings: Settings) -> TasteTest | None:

@@ -190,6 +190,7 @@ class Verdict:
     facts : list of (str, str)
         A number and what it counts.
     warnings : list of RankingWarning
+        The most important first.
     categories : str
         Which model leads in which category, where that differs; else empty.
     caution : str
@@ -228,8 +229,7 @@ class Verdict:
 
     def caveats(self) -> list[str]:
         """All that bears on whether to believe the headline, the most important first."""
-        by_importance = sorted(self.warnings, key=lambda warning: list(Kind).index(warning.kind))
-        warnings = [f"Warning: {warning}" for warning in by_importance]
+        warnings = [f"Warning: {warning}" for warning in self.warnings]
         return [text for text in (*warnings, self.categories, *self.on_favourites, self.change) if text]
 
     def lines(self) -> list[str]:
@@ -284,12 +284,13 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
 def _warnings(
     ranking: Record, judges: pd.DataFrame, order: ShownOrder | None, policy: Policy
 ) -> list[RankingWarning]:
-    """All warnings with their kinds."""
-    return [
+    """All warnings, the most important first."""
+    warnings = [
         *([RankingWarning(order.sentence(), Kind.POSITIONS)] if order else []),
         *policy.warnings,
         *warnings_of(ranking, judges),
     ]
+    return sorted(warnings, key=lambda warning: list(Kind).index(warning.kind))
 
 
 def _favourites(ranking: Record) -> list[Favours]:

@@ -145,8 +145,9 @@ def squared(rows: Iterable[tuple[int, list[str]]], unit: str = "line") -> pd.Dat
             raise DataError(f"{unit} {number} has {len(row)} fields, and the header {len(header)}")
         longest = len(header) if any(row[width:]) else longest
         records.append([field or None for field in row])
-    filled = [(row + [None] * longest)[:longest] for row in records]
-    return pd.DataFrame(filled, columns=header[:longest], dtype=object)
+    for record in records:  # in place, as a second list of all rows would double the memory
+        record[longest:] = [None] * (longest - len(record))
+    return pd.DataFrame(records, columns=header[:longest], dtype=object)
 
 
 def from_sheet(content: Content) -> pd.DataFrame:

@@ -126,8 +126,7 @@ def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Toget
     """
     c = fitted.model.observed(comparisons)
     fitted._require_fitted(c.models, c.judges, c.n_comparisons)
-    if len(question) != len(c):
-        raise DataError(f"{len(c)} comparisons and {len(question)} questions: one question each is needed")
+    c.require_one_each(question)
     rows = Residuals.of(c, fitted.model, fitted.solution.parameters)
     spread = np.sqrt(np.maximum(rows.variance * c.count, np.finfo(float).tiny))
     residual = np.where(c.first < c.second, 1.0, -1.0) * rows.residual / spread

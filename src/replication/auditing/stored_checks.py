@@ -9,17 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-from hydra import compose
 
 from judgerank.data.listing import LISTED, listed
 from replication.auditing.audit import OTHERS, RESULTS, Verdict
 from replication.auditing.claim import Outcome
 from replication.auditing.page import STORED_AS, Audit
 from replication.auditing.results import Results
-from replication.config import ROOT, sets_of
+from replication.config import ROOT
 from replication.differences import Difference, unlike_listed, unlike_settings
 from replication.errors import NotAsStoredError
-from replication.freshness import AUDIT, LOTS
+from replication.freshness import AUDIT, LOTS, composed
 from replication.records import RECORD, provenance, unlike_record
 
 log = logging.getLogger("replication")
@@ -72,9 +71,8 @@ def edited(record: Path) -> list[Difference]:
 def other_settings(record: Path) -> list[Difference]:
     """What a run was told that conf/ does not say."""
     run = json.loads(record.read_text())
-    section, name = run["section"], record.parent.name
-    job = [f"dataset={name}"] if name in sets_of(section) else []
-    return unlike_settings(run, provenance(section, compose(section, job), {}, ""), "section", "config")
+    now = composed(run["section"], record.parent.name)
+    return unlike_settings(run, provenance(run["section"], now, {}, ""), "section", "config")
 
 
 def stale_sections(stale: pd.DataFrame) -> pd.DataFrame:

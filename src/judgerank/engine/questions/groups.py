@@ -12,7 +12,6 @@ from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons, kinds
-from judgerank.data.errors import DataError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
@@ -167,8 +166,7 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
         If there is not one question for each row.
     """
     c = comparisons
-    if len(question) != len(c):
-        raise DataError(f"{len(question)} questions for {len(c)} comparisons: there must be one for each")
+    c.require_one_each(question)
     _, number = np.unique(question, return_inverse=True)
     n = len(c.models)
     key = ((number * n + c.first) * n + c.second) * len(c.judges) + c.judge  # 64 bits hold 10^12 questions or so

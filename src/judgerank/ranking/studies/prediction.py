@@ -78,13 +78,15 @@ def of_set(ranked: Ranked) -> Finding:
         return Finding()
     if first.comparisons.stages is not None and len(first.comparisons.models) > MOST_MODELS:
         return Finding()  # a sample of models would cut rankings
-    table, remarks = compared(first.judgments, first.reported.model.name, first.member)
-    if isinstance(first.exact, Fit) and on_trust(first.reported, first.exact):  # which says to keep the shrunk fit
-        remarks = [remark.replace(USE_EXACT, KEEP) for remark in remarks]
+    # another remark may say to keep the shrunk fit
+    keeps_shrunk = isinstance(first.exact, Fit) and bool(on_trust(first.reported, first.exact))
+    table, remarks = compared(first.judgments, first.reported.model.name, first.member, keeps_shrunk)
     return Finding(remarks, {"members": table})
 
 
-def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tuple[pd.DataFrame, list[str]]:
+def compared(
+    judgments: Judgments, used: str, ranking: Fit | None = None, keeps_shrunk: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
     """Held-out log-loss of every member, and a sentence on the one that ranks.
 
     Parameters
@@ -95,6 +97,8 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
         The member that ranks.
     ranking : Fit, optional
         By which it ranks. If that is shrunk, it has a row of its own with as much shrinkage.
+    keeps_shrunk : bool
+        Whether the shrunk fit is to be kept though the exact one should predict better.
 
     Returns
     -------
@@ -136,7 +140,7 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
             row["worse"], row["worse_error"] = mean_of(loss - losses[best], weight)
     table = pd.DataFrame(rows).reindex(columns=COLUMNS).astype({"parameters": "Int64"})
     table = table.sort_values("parameters", kind="stable", na_position="last", ignore_index=True)
-    return table, _sentences(table, used, sample.description) if losses else []
+    return table, _sentences(table, used, sample.description, keeps_shrunk) if losses else []
 
 
 def compared_members(judgments: Judgments) -> tuple[Model, ...]:
@@ -270,7 +274,7 @@ def _parted(c: Comparisons, left_out: BoolArray) -> tuple[Comparisons, Compariso
     return train.aggregate(), c.take(rows), rows
 
 
-def _sentences(table: pd.DataFrame, used: str, over: str) -> list[str]:
+def _sentences(table: pd.DataFrame, used: str, over: str, keeps_shrunk: bool) -> list[str]:
     measured = table[table["log_loss"].notna()].set_index("member")
     order = measured.sort_values(["log_loss", "parameters"], kind="stable").index
     loss = measured["log_loss"]
@@ -298,5 +302,5 @@ def _sentences(table: pd.DataFrame, used: str, over: str) -> list[str]:
             f"{first} predicts held-out comparisons better than {second}, the next of {len(measured)} models "
             f"{details}."
         ]
-    use = USE_EXACT if is_exact else f"To use it: --model {runner_up}."
+    use = (KEEP if keeps_shrunk else USE_EXACT) if is_exact else f"To use it: --model {runner_up}."
     return [f"{first} predicts held-out comparisons better than {second} {details}. {use}"]
