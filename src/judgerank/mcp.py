@@ -35,7 +35,7 @@ OPTIONS = {  # of commands, as their functions name them
     "doctor": SHARED,
     "rank": SHARED + "level cluster whose solver output",
     "trust": SHARED + "level most",
-    "gate": SHARED + "baseline candidate margin mode scale criteria protect alpha look cluster missing this_panel",
+    "gate": SHARED + "baseline candidate margin mode scale criteria protect alpha look cluster missing whose",
     "plan": SHARED + "level want by_judges n_models n_judges sigma_scores sigma_discrimination question_sd",
 }
 

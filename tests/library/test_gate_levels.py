@@ -14,6 +14,7 @@ from judgerank.gating.missing import requested, silence
 from judgerank.gating.rule import EQUIVALENCE, MODES, TWO_SIDED, Rule
 from judgerank.gating.scores import fair_leads, scored
 from judgerank.gating.shared_bias import favours_by_order
+from judgerank.ranking.choices import WHOSE
 from tests.library.test_gating import records
 
 STREAMS, SIZES = 600, (20, 40, 60)  # criteria, and questions at each look
@@ -163,14 +164,14 @@ def tastes(rng, n_questions, n_judges, taste, lead=0.0):
 
 
 def test_judges_with_tastes_block_nothing_for_judges_like_these():
-    rng, runs, blocked = np.random.default_rng(3), 160, {False: 0, True: 0}
+    rng, runs, blocked = np.random.default_rng(3), 160, dict.fromkeys(WHOSE, 0)
     for _ in range(runs):
         won = tastes(rng, 100, 5, 1.0)
         table = table_of(won)
-        for this_panel in blocked:
-            rule = Rule(this_panel=this_panel)
-            blocked[this_panel] += checked(table, scored(won, table.first), rule).p_values(rule)[1] <= 0.05
-    assert blocked[False] / runs <= limit(runs) < 0.15 < blocked[True] / runs
+        for whose in blocked:
+            rule = Rule(whose=whose)
+            blocked[whose] += checked(table, scored(won, table.first), rule).p_values(rule)[1] <= 0.05
+    assert blocked["judges_like_these"] / runs <= limit(runs) < 0.15 < blocked["this_panel"] / runs
 
 
 def test_judges_who_agree_are_seldom_said_to_differ():

@@ -347,7 +347,7 @@ def test_repeats_are_one_question_and_give_the_noise_floor():
 def test_a_judge_of_the_candidates_maker_is_named_and_left_out():
     preference = np.column_stack([np.ones(60), np.full(60, 0.5), np.tile([0.0, 0.0, 0.5], 20)])
     frame = records(preference, judges=["gpt-4o", "claude-3-opus", "llama-3-70b"]).replace("new", "gpt-5")
-    panel = Rule(this_panel=True)
+    panel = Rule(whose="this_panel")
     found = gate(frame, "old", "gpt-5", panel)
     assert found.related == found.own.recused == ("gpt-4o",) and found.own.n_left_out == 60
     assert (found.verdict, found.without_related, found.with_related) == ("block", "block", "ship")
@@ -539,17 +539,17 @@ def test_a_ship_says_where_the_candidate_is_worse_though_within_the_margin():
     n = 600
     good = np.tile([1.0, 0.0, 0.0, 1.0, 0.0], n // 5)
     first = (np.ones(n), np.zeros(n))
-    panel = Rule(this_panel=True)
+    panel = Rule(whose="this_panel")
     found = gate(in_both_orders((good, good), first, first, first), "old", "new", panel)
     (one,) = found.criteria
     assert (found.verdict, found.different, found.failed) == ("ship", (one,), ())
     assert max(one.p_block, one.evidence.p_ship) < 0.001
     assert "But new is significantly worse than old, though within the 5% margin." in sentence(found)
     assert as_dict(found)["criteria"][0]["p_block"] == one.p_block
-    equivalence = Rule("equivalence", this_panel=True)
+    equivalence = Rule("equivalence", whose="this_panel")
     equivalent = gate(in_both_orders((1 - good, 1 - good), first, first, first), "old", "new", equivalence)
     assert "significantly better than old, though within the 5% margin" in sentence(equivalent)
-    by_score = Rule(scale="score", margin=0.2, this_panel=True)
+    by_score = Rule(scale="score", margin=0.2, whose="this_panel")
     score = gate(in_both_orders((good, good), first, first, first), "old", "new", by_score)
     assert "though within the margin of 0.2 in score" in sentence(score)
     assert "significantly" not in sentence(gate(records(np.tile([1.0, 0.5], 30)), "old", "new"))
@@ -560,7 +560,7 @@ def test_judges_without_a_signal_are_named_with_the_verdict_without_them():
     good = (rng.random(n) < 0.4).astype(float)
     coin = tuple(rng.integers(0, 2, n).astype(float) for _ in range(2))
     first, second = (np.ones(n), np.zeros(n)), (np.zeros(n), np.ones(n))
-    found = gate(in_both_orders((good, good), first, coin, second), "old", "new", Rule(this_panel=True))
+    found = gate(in_both_orders((good, good), first, coin, second), "old", "new", Rule(whose="this_panel"))
     assert (found.verdict, found.without_uninformative) == ("ship", "block")
     assert dict(table(found))["no signal"] == (
         "judge-1: picks the first answer 100% of the time; judge-2: answers the two orders of a question as "

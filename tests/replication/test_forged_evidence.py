@@ -308,7 +308,7 @@ def test_a_forged_or_missing_table_and_another_setting_are_refused_by_the_audit(
 
 def test_fewer_replications_in_the_configuration_are_refused_by_the_audit(section, monkeypatch):
     composed = compose("chatbot_arena", ["level=0.94"])
-    monkeypatch.setattr("replication.auditing.stored_checks.compose", lambda *_: composed)
+    monkeypatch.setattr("replication.auditing.stored_checks.composed", lambda *_: composed)
     with pytest.raises(NotAsStoredError, match=r"config\.level is 0\.95, and should be 0\.94"):
         require_as_recorded(section.parent)
 

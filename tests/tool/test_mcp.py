@@ -24,8 +24,8 @@ ASKED = {  # by tool: its arguments, and the command's own
     "rank": ({"level": 0.9, "without_judge": ["j1"]}, ["--level", "0.9", "--without-judge", "j1"]),
     "trust": ({"most": 2}, ["--most", "2"]),
     "gate": (
-        {"baseline": "m0", "candidate": "m1", "mode": "equivalence", "this_panel": True},
-        ["--baseline", "m0", "--candidate", "m1", "--mode", "equivalence", "--this-panel"],
+        {"baseline": "m0", "candidate": "m1", "mode": "equivalence", "whose": "this_panel"},
+        ["--baseline", "m0", "--candidate", "m1", "--mode", "equivalence", "--whose", "this_panel"],
     ),
     "plan": ({"want": ["pair_power=0.9"]}, ["--want", "pair_power=0.9"]),
 }

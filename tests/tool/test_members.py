@@ -415,17 +415,17 @@ def test_neither_the_order_of_records_nor_counts_matter(leaning_judges, by):
 def test_another_member_is_advised_only_if_it_predicts_better_by_more_than_two_errors():
     data = {"member": ["a", "b"], "parameters": [1, 2], "log_loss": [0.85, 0.84], "note": ""}
     table = pd.DataFrame(data).assign(worse=[0.01, 0.0], worse_error=[0.004, 0.0])
-    (said,) = prediction._sentences(table, "a", "5 questions")
+    (said,) = prediction._sentences(table, "a", "5 questions", False)
     assert said.startswith("b predicts held-out comparisons better than a (log-loss 0.8400 vs 0.8500, ")
     assert said.endswith("To use it: --model b.")
-    (said,) = prediction._sentences(table.assign(worse_error=[0.006, 0.0]), "a", "5 questions")
+    (said,) = prediction._sentences(table.assign(worse_error=[0.006, 0.0]), "a", "5 questions", False)
     assert said.startswith("a and b predict held-out comparisons equally well, within chance (log-loss 0.8500 vs ")
-    (said,) = prediction._sentences(table, "b", "5 questions")
+    (said,) = prediction._sentences(table, "b", "5 questions", False)
     assert said.startswith(
         "b predicts held-out comparisons better than a, the next of 2 models (log-loss 0.8400 vs "
     )
     shrunk = table.replace({"a": "b (shrunk)"})
-    (said,) = prediction._sentences(shrunk, "b (shrunk)", "5 questions")
+    (said,) = prediction._sentences(shrunk, "b (shrunk)", "5 questions", False)
     assert said.startswith("b (exact) predicts held-out comparisons better than b (shrunk) ")
     assert said.endswith("To use it: --solver newton.")
 

@@ -406,7 +406,7 @@ def test_questions_that_are_not_there_or_of_others_are_refused(tmp_path):
         clustered(fitted, tmp_path / "fewer.csv")
     name = next(name for name in table if name.startswith("question"))
     table.assign(**{name: "one"}).to_csv(tmp_path / "one.csv", index=False)
-    with pytest.raises(DataError, match="in 1 questions: two questions are needed"):
+    with pytest.raises(DataError, match="in 1 question: two questions are needed"):
         clustered(fitted, tmp_path / "one.csv")
     table.loc[4, name] = None
     table.to_csv(tmp_path / "none.csv", index=False)

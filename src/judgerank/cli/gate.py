@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judgerank.cli.options import (
+    LIKE_THESE,
     OUTPUT,
     READING,
     RECUSE,
@@ -25,6 +26,7 @@ from judgerank.cli.options import (
     JsonOption,
     OwnMakerOption,
     Reading,
+    Whose,
     between,
     reads_files,
     shared_help,
@@ -178,15 +180,14 @@ def gate(
             "unless the other judges prefer the candidate less there.",
         ),
     ] = DEFAULT_MISSING,
-    this_panel: Annotated[
-        bool,
+    whose: Annotated[
+        Whose,
         typer.Option(
-            "--this-panel",
             rich_help_panel=SURENESS,
-            help="Decide for this panel alone. Without it, a verdict is for judges like these where they differ "
-            "significantly.",
+            help="Whose opinion decides where judges differ significantly: that of judges_like_these, or that of "
+            "this_panel alone.",
         ),
-    ] = False,
+    ] = LIKE_THESE,
     panel: Annotated[
         Path | None,
         typer.Option(
@@ -302,7 +303,7 @@ def gate(
         raise typer.BadParameter("--scale score needs a --margin in score, such as 0.2 (a win rate of 45%).")
     groups = tuple((name, value) for name, _, value in (text.partition("=") for text in protect or ()))
     rule = Rule(
-        *(mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster),
+        *(mode.value, margin, alpha, power, look, None, scale.value, missing.value, whose.value, groups, cluster),
         random_orders=_is_given(ctx, "order"),
     )
     paths = OutputPaths(json_file, junit, markdown, page)

@@ -368,6 +368,8 @@ NAMED = (  # `judgerank.model.members.NAMED`
 )
 SOLVERS = ("newton", "adam", "localized", "penalised")  # `judgerank.engine.solvers.SOLVERS`
 WHOSE = ("judges_like_these", "this_panel")  # `judgerank.ranking.choices.WHOSE`
+Whose = StrEnum("Whose", {name: name for name in WHOSE})  # type: ignore[misc]  # known when it runs
+LIKE_THESE = Whose(WHOSE[0])
 CLUSTERS = ("question", "effects", "none")  # `judgerank.ranking.choices.CLUSTERS`
 EXPORT_FORMS = ("csv", "tsv", "parquet", "json", "jsonl", "tex", "md")  # `judgerank.ranking.exports.FORMS`
 EXPORT_TABLES = (  # `judgerank.ranking.exports.TABLES`

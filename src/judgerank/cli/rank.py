@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +16,7 @@ from judgerank.cli.options import (
     CLUSTERS,
     EXPORT_FORMS,
     EXPORT_TABLES,
+    LIKE_THESE,
     MODEL,
     OUTPUT,
     PAGE,
@@ -34,6 +34,7 @@ from judgerank.cli.options import (
     RawOption,
     Reading,
     SolverOption,
+    Whose,
     notes_of,
     reads_files,
     shared_help,
@@ -98,10 +99,6 @@ def one_card(paths: list[Path] | None) -> Path | None:
         message = f"given {len(paths)} times, and one card is written. Rank again for another one."
         raise typer.BadParameter(message, param_hint="'--card'")
     return paths[0] if paths else None
-
-
-Whose = StrEnum("Whose", {name: name for name in WHOSE})  # type: ignore[misc]  # known when it runs
-LIKE_THESE = Whose(WHOSE[0])
 
 
 @reads_files

@@ -15,7 +15,7 @@ INPUTS = (  # of the action, called as options are; longer names first, where on
     *("allow-host", "alpha", "baseline", "budget", "candidate-model", "candidate", "category", "cluster"),
     *("column", "copies", "criteria", "encoding", "format", "json-file", "judgments", "look", "margin"),
     *("markdown", "missing", "models", "mode", "names", "only-judge", "order", "own-maker", "page", "panel"),
-    *("power", "protect", "question-cost", "scale", "this-panel", "until", "winner-values"),
+    *("power", "protect", "question-cost", "scale", "until", "whose", "winner-values"),
     *("without-judge", "without-model"),
 )
 READ = "judgments=judgerank.read(FILE, "  # by which a test says how a file is read
@@ -45,7 +45,7 @@ WRITTEN: dict[str, tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]]
         (r"--winner-values ([^\s=]+)=(\w+)", rf"{READ}winner_values={{'\1': '\2'}})"),
         (r"--allow-host (\S+)", r"allow_hosts=['\1']"),
         (r"--look (\d+)", r"rule=Rule(look=\1)"),
-        (r"--this-panel", "rule=Rule(this_panel=True)"),
+        (r"--whose (\w+)", r"rule=Rule(whose='\1')"),
         (r"--order random", "rule=Rule(random_orders=True)"),
         (r"--cluster (\w+)", r"rule=Rule(cluster='\1')"),
         (r"--(baseline|candidate)\b", r"the name of the \1"),

@@ -74,7 +74,7 @@ class Checks:
         if self.go_by_place:
             return 1.0, 1.0
         p_ship, p_block = p_values(self.scores, rule) if self.within is None else self.within.p_values(rule)
-        if self.differences.differ and not rule.this_panel:
+        if self.differences.differ and rule.like_these:
             p_ship, p_block = (
                 max(p_ship, self.differences.p_ship(rule)),
                 max(p_block, self.differences.p_block(rule)),
@@ -90,7 +90,7 @@ class Checks:
     def bounds(self, rule: Rule) -> tuple[float, float]:
         """The wider of the one-sided bounds of the win rate; position bias that cannot be taken off is in none."""
         low, high = bounds(self.scores, rule) if self.within is None else self.within.bounds(rule)
-        if self.differences.differ and not rule.this_panel:
+        if self.differences.differ and rule.like_these:
             low_among, high_among = self.differences.bounds(rule.level)
             low, high = min(low, low_among), max(high, high_among)
         if self.n_lost:

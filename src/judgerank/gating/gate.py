@@ -28,6 +28,7 @@ from judgerank.gating.judged import Judged
 from judgerank.gating.rule import EQUIVALENCE, POINTS, RANDOM, SCORE, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores
 from judgerank.gating.verdict_text import sentence, text
+from judgerank.ranking.choices import THIS_PANEL
 from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.read import Source, read_judgments
 from judgerank.reading.selection import Filters
@@ -340,7 +341,7 @@ def decided(
     after, own = after or rule.next_look, own or OwnVotes()
     criteria, verdict = _verdict(tables, rule)
     checks = [criterion.checks for criterion in criteria]
-    differ = any(check.differences.differ for check in checks) and not rule.this_panel
+    differ = any(check.differences.differ for check in checks) and rule.like_these
     lacks = any(check.n_lost for check in checks)
     with_related = _verdict(own.every, rule)[1] if own.every else verdict
     without = _without(tables, {name: set(own.judges) for name in tables}, rule)
@@ -377,7 +378,7 @@ def decided(
         judges_of,
         categories=by_category(tables, rule),
         by_other_units=_by_other_units(tables, rule),
-        for_this_panel=_verdict(tables, replace(rule, this_panel=True))[1] if differ else None,
+        for_this_panel=_verdict(tables, replace(rule, whose=THIS_PANEL))[1] if differ else None,
         without_losses=_verdict(tables, replace(rule, missing=RANDOM))[1] if lacks else None,
         for_random_orders=_verdict(tables, replace(rule, random_orders=True))[1] if alone else None,
     )

@@ -27,7 +27,7 @@ RULE = (
     "run",
     "level",
     "missing",
-    "this_panel",
+    "whose",
     "cluster",
     "random_orders",
 )  # what JSON has of the rule

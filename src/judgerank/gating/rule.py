@@ -8,6 +8,7 @@ from math import exp, inf, log
 from judgerank.adaptive import spent_at
 from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError
+from judgerank.ranking.choices import LIKE_THESE, WHOSE
 
 NON_INFERIORITY, TWO_SIDED, EQUIVALENCE = MODES = ("non-inferiority", "two-sided", "equivalence")
 WIN_RATE, SCORE, POINTS = SCALES = ("win-rate", "score", "points")
@@ -42,8 +43,8 @@ class Rule:
     missing : str
         ``losses``: a ship must hold with missing answers as losses of the candidate. ``random``: they count for
         neither side, unless the other judges' answers reject that.
-    this_panel : bool
-        Decide for this panel alone where its judges differ significantly; else for judges like these.
+    whose : str
+        Whose opinion decides where judges differ significantly: ``judges_like_these``, or ``this_panel`` alone.
     protect : tuple of pair of str
         Columns and values, such as ``("category", "safety")``: the questions of each must pass by themselves.
     random_orders : bool
@@ -69,13 +70,13 @@ class Rule:
     run: int | None = None
     scale: str = WIN_RATE
     missing: str = LOSSES
-    this_panel: bool = False
+    whose: str = LIKE_THESE
     protect: tuple[tuple[str, str], ...] = ()
     cluster: str = QUESTION
     random_orders: bool = False
 
     def __post_init__(self) -> None:
-        for name, allowed in (("mode", MODES), ("scale", SCALES), ("missing", MISSING)):
+        for name, allowed in (("mode", MODES), ("scale", SCALES), ("missing", MISSING), ("whose", WHOSE)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
         top, unit = {
@@ -95,6 +96,11 @@ class Rule:
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ConfigError(f"{name} {number} is out of range: the first is 1")
+
+    @property
+    def like_these(self) -> bool:
+        """Whether a verdict is for judges like these where judges differ significantly."""
+        return self.whose == LIKE_THESE
 
     @property
     def level(self) -> float:

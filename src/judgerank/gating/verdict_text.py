@@ -14,6 +14,7 @@ from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
 from judgerank.gating.scores import Scores
+from judgerank.ranking.choices import THIS_PANEL
 
 SHOWN = 4  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly
@@ -66,7 +67,7 @@ def sentence(result: Result) -> str:
 
 def _whose(result: Result, criterion: Criterion) -> str:
     """Who prefers: this panel, or judges like these where they differ and the verdict is for those."""
-    like_these = criterion.checks.differences.differ and not result.rule.this_panel
+    like_these = criterion.checks.differences.differ and result.rule.like_these
     whose = "judges like these prefer" if like_these else "this panel prefers"
     return f"On {criterion.name}, {whose}" if len(result.criteria) > 1 else whose.capitalize()
 
@@ -200,7 +201,7 @@ def what_decides(result: Result) -> str:
     if result.for_this_panel is not None:
         return (
             "Judges differ significantly: add judges. For this panel alone the verdict is "
-            f"{result.for_this_panel} (--this-panel)."
+            f"{result.for_this_panel} (--whose {THIS_PANEL})."
         )
     if result.needed is None:
         return f"At this {_estimate(result)} no number of questions within reach decides."
@@ -300,7 +301,7 @@ def on_judges(criterion: Criterion, rule: Rule) -> str:
     differences = criterion.checks.differences
     if not differences.differ:
         return ""
-    whose = "this panel alone" if rule.this_panel else "judges like these"
+    whose = "judges like these" if rule.like_these else "this panel alone"
     return f"The judges differ significantly ({p_text(differences.p_value)}): the verdict is for {whose}"
 
 
