@@ -326,6 +326,11 @@ def test_the_page_shows_both_answers_as_markdown_and_none_of_their_html(tmp_path
         assert not {"style", "src"} & seen.attributes
         assert seen.tags.count("script") == 2 and seen.of("h1") == Parsed(found_plain()).of("h1")
     assert "Q7?" in next(one for one in Parsed(html).questions if one[0] == "q7")[1]
+    marked = f"\n# **Write** `x < 1` {'and so on ' * 20}\n\nmore"
+    line = next(iter(Parsed(gate(frame.assign(question_text=marked, **texts), "old", "new").to_html()).questions))[
+        1
+    ]
+    assert line.startswith("Write x < 1 and so on") and line.endswith("…") and len(line) <= verdict_page.FIRST_LINE
     assert run(tmp_path / "j.csv", "--answers", *files, "--page", files[0], "--force").exit_code == 3
 
 
