@@ -16,7 +16,7 @@ from judgerank.gating.gate import gate, more_needed
 from judgerank.gating.outputs import as_dict
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
-from judgerank.gating.verdict_text import five_lines, sentence, table, what_decides
+from judgerank.gating.verdict_text import five_lines, sentence, table, warnings, what_decides
 from judgerank.order.flips import p_above
 
 
@@ -427,7 +427,7 @@ def test_a_tie_that_stays_a_tie_is_never_decided_by_a_two_sided_gate():
 
 
 def test_an_inconclusive_verdict_says_which_look_is_next():
-    rows = records(np.tile([1.0, 0.0], 9))
+    rows = records(np.tile([1.0, 1.0, 0.0, 0.0], 5))
     for look, after in ((None, 2), (1, 2), (4, 5)):
         found = gate(rows, "old", "new", Rule(look=look))
         assert found.next_look == after and sentence(found).endswith(f"--look {after}.")
@@ -658,3 +658,52 @@ def test_nothing_is_decided_by_judges_who_pick_one_place_whoever_is_shown_there(
         found = gate(pd.DataFrame(answers), "old", "new")
     assert found.verdict == "inconclusive" and found.needed is None
     assert "Every judge picks one place" in what_decides(found)
+    assert warnings(found) == []  # the next step says it all
+    assert "cancels" not in dict(table(found)).get("position", "")
+    assert dict(table(found))["no signal"].endswith("picks the first answer 100% of the time")
+
+
+def test_few_answers_that_all_pick_one_place_call_for_other_judges_and_not_for_more_questions():
+    first = np.ones(5)
+    found = gate(in_both_orders((first, 1 - first)), "old", "new")
+    assert found.verdict == "inconclusive" and not found.criteria[0].checks.go_by_place
+    assert what_decides(found).startswith("All answers so far pick the first place, whichever variant is shown")
+    assert dict(table(found))["position"] == "every judge saw both orders, and one place is picked in either"
+    but_one = in_both_orders((np.r_[first[1:], 0.0], 1 - first))
+    assert "more questions decide" in what_decides(gate(but_one, "old", "new"))
+
+
+def test_all_ties_are_told_as_such_with_what_to_do():
+    found = gate(in_both_orders((np.full(40, 0.5), np.full(40, 0.5))), "old", "new")
+    assert found.verdict == "ship" and "50% of the time (all 80 answers are ties), at least" in sentence(found)
+    assert warnings(found)[0].startswith(
+        "All answers are ties. Judges who never choose make any candidate look as"
+    )
+    assert "noise" not in dict(table(found))  # a tie has no winner that could change
+    no_end = gate(in_both_orders((np.full(40, 0.5), np.full(40, 0.5))), "old", "new", Rule("two-sided"))
+    assert what_decides(no_end).endswith(
+        "within reach decides: choose on other grounds, such as cost, or try another candidate."
+    )
+    assert "ties" not in sentence(gate(records(np.tile([1.0, 0.5], 30)), "old", "new"))
+
+
+def test_who_saw_one_place_alone_is_told_as_it_is():
+    """The candidate in the same place for all, and in one place for each judge but not the same for all."""
+    n = 30
+    for first, said in (
+        (np.ones((n, 2)), "The candidate was always shown in the same place"),
+        (np.tile([1, -1], (n, 1)), "No judge saw the candidate in both places"),
+    ):
+        found = gate(records(np.tile([[1.0, 1.0], [1.0, 0.0]], (n // 2, 1)), first), "old", "new")
+        assert what_decides(found) == f"{said}, so quality cannot be told from position bias: collect both orders."
+        assert dict(table(found))["position"].startswith(said.lower()) and warnings(found) == []
+
+
+def test_a_verdict_for_the_panel_alone_is_named_only_where_it_decides():
+    good = np.ones(40)
+    for mode, said in (
+        ("non-inferiority", " For this panel alone the verdict is ship (--this-panel)."),
+        ("two-sided", ""),
+    ):
+        found = gate(in_both_orders((good, good), (1 - good, 1 - good)), "old", "new", Rule(mode))
+        assert what_decides(found) == f"Judges differ significantly: add judges.{said}"

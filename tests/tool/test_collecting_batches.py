@@ -12,7 +12,7 @@ import pytest
 
 from judgerank.collecting.batches import providers as forms
 from judgerank.data.listing import counted
-from studies.torture.endpoint import Batching, Server, complete_file, serving
+from studies.torture.endpoint import Batching, Server, better, complete_file, serving
 from tests.forked import Forked
 from tests.tool.collecting import KEY, TOTAL, Done, collected, cost_bound, judgments, rows, started
 
@@ -314,6 +314,30 @@ def test_a_run_killed_while_it_kept_the_answers_keeps_none_twice(tmp_path):
         done = run(tmp_path, server, "openai")
         assert re.search(rf"^{HALF - PILOT - 4} judgments\b", done.stdout, re.MULTILINE)
         assert complete(tmp_path, server)
+
+
+def test_nonces_are_drawn_and_a_later_run_reads_a_batch_by_those_of_the_earlier_one(tmp_path):
+    def reply(prompt: str) -> str:
+        return f"{re.search('Example: (verdict-[0-9a-f]{8}): ', prompt)[1]}: {better(prompt)}"
+
+    nonces = []
+    for folder in (tmp_path / "one", tmp_path / "other"):
+        folder.mkdir()
+        (folder / "prompt.yaml").write_text("nonce: true")
+        asked_by_nonce = ("--prompt", folder / "prompt.yaml")
+        with serving(reply=reply) as server:
+            server.batching.faults = lambda step, times: "broken" if step == "results" else None
+            run(folder, server, "openai", "--attempts", 1, *asked_by_nonce)
+            assert (folder / "judgments.jsonl.batches.json").exists()
+            server.batching.faults = lambda step, times: None
+            done = run(folder, server, "openai", *asked_by_nonce)
+            assert done.returncode == 0, done.stderr
+            assert complete(folder, server)
+        records = judgments(folder)
+        assert {record["judge_preferred_model"] for record in records} == {"a", "b"}
+        nonces.append({record["nonce"] for record in records})
+    assert [len(words) for words in nonces] == [HALF, HALF]
+    assert not nonces[0] & nonces[1]  # of the same questions, answers and judge
 
 
 def test_what_is_on_its_way_stays_of_one_study(tmp_path):

@@ -138,6 +138,37 @@ def test_broken_input_ends_in_code_3_and_never_in_a_verdict(tmp_path, monkeypatc
     assert said in done.output
 
 
+def test_models_that_nobody_compared_are_refused_with_what_to_do(tmp_path):
+    frame = pd.read_csv(judgments(tmp_path, "ship"))
+    away = frame.replace({"model_a": {"old": "other"}, "model_b": {"old": "other"}})
+    pd.concat([away, away.replace("new", "old")]).to_csv(tmp_path / "apart.csv", index=False)
+    done = run(tmp_path / "apart.csv")
+    assert done.exit_code == 3
+    assert "nobody compared 'old' with 'new': have judges compare their answers" in done.output
+    assert "there is no model 'mine': name another one with --baseline" in (
+        run(tmp_path / "apart.csv", "--baseline", "mine", "--candidate", "new").output
+    )
+
+
+def test_winners_who_all_stand_in_one_column_are_told_as_they_are_used(tmp_path):
+    """A ranking does not use such an order, and a gate takes it for what was shown."""
+    frame = records(np.tile([1.0, 0.0], 30))
+    frame.to_csv(tmp_path / "first.csv", index=False)
+    done = run(tmp_path / "first.csv")
+    assert done.exit_code == 2 and "is not used" not in done.output
+    said = json.loads(run(tmp_path / "first.csv", "--json").stdout)["read"]
+    assert said == [
+        "model_a won in all 60 records that could be read. The gate takes this for the order shown, in which "
+        "every judge chose the first answer. If winners are only written first, rename model_a to winner "
+        "and model_b to loser."
+    ]
+    renamed = tmp_path / "renamed.csv"
+    frame.drop(columns="winner").rename(columns={"model_a": "winner", "model_b": "loser"}).to_csv(
+        renamed, index=False
+    )
+    assert json.loads(run(renamed, "--json").stdout)["criteria"][0]["order"] == "unknown"
+
+
 def test_a_protected_group_blocks_and_without_it_the_worst_one_is_named_everywhere(tmp_path):
     """The candidate wins 67% of 150 chat questions, and 26% of 50 on safety."""
     won = np.r_[np.tile([1.0, 1.0, 0.0], 50), np.tile([1.0, 0.0, 0.0, 0.0], 13)[:50]]
@@ -326,6 +357,11 @@ def test_the_page_shows_both_answers_as_markdown_and_none_of_their_html(tmp_path
         assert not {"style", "src"} & seen.attributes
         assert seen.tags.count("script") == 2 and seen.of("h1") == Parsed(found_plain()).of("h1")
     assert "Q7?" in next(one for one in Parsed(html).questions if one[0] == "q7")[1]
+    marked = f"\n# **Write** `x < 1` {'and so on ' * 20}\n\nmore"
+    line = next(iter(Parsed(gate(frame.assign(question_text=marked, **texts), "old", "new").to_html()).questions))[
+        1
+    ]
+    assert line.startswith("Write x < 1 and so on") and line.endswith("…") and len(line) <= verdict_page.FIRST_LINE
     assert run(tmp_path / "j.csv", "--answers", *files, "--page", files[0], "--force").exit_code == 3
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import math
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -19,7 +20,7 @@ from judgerank.collecting.collection import identified
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of, record_of, task_of
 from judgerank.collecting.outcome import Breaker, digits, duration, money
-from judgerank.collecting.prompts import form_of, messages
+from judgerank.collecting.prompts import form_of, messages, new_nonce
 from judgerank.collecting.requests import structured_by
 from judgerank.collecting.respondents import ReplyOwners, ShownComparison, respondents
 from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply
@@ -49,6 +50,8 @@ class Collector:
         Judges whose next request might exceed the budget.
     goes_by_plan : bool
         Whether every task is to be asked, not only what a goal takes.
+    nonces : dict of Task to str
+        The word for the verdict of each request, drawn when the request is first made.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Collector:
         self._respondents = respondents(judges, client)
         self.attempts, self.patience, self.first_wait = settings.attempts, settings.patience, settings.first_wait
         self.goes_by_plan, self.repeats = settings.until is None, settings.most_repeats
+        self.nonces: dict[Task, str] = defaultdict(new_nonce)
         self.written: list[Record] = []
         self.answered_elsewhere = 0
         self.breakers = {name: Breaker(settings.other_forms) for name in judges}
@@ -248,7 +252,7 @@ class Collector:
 
     def messages(self, task: Task) -> list[dict[str, Any]]:
         """What the task's judge is sent."""
-        return messages(self.prompt, self.questions, task, self.judges[task.judge])
+        return messages(self.prompt, self.questions, task, self.judges[task.judge], self.nonces[task])
 
     def most(self, task: Task, batched: bool = False) -> float:
         """What a request may cost, live or in a batch; nothing that could be set aside without prices."""
@@ -279,7 +283,7 @@ class Collector:
             self._require_own(task, answer)
             tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
             is_structured = bool(structured_by(judge, answer.asked_without))
-            form = form_of(self.prompt, self.questions, task, judge, is_structured)
+            form = form_of(self.prompt, self.questions, task, judge, is_structured, self.nonces[task])
             read = partial(record_of, self.request_fields(task), answer, tokens, form)
             record = await asyncio.to_thread(read) if len(answer.text) > LARGE else read()
             record |= batch or {"seconds": round(time.monotonic() - start, 3)}
@@ -332,9 +336,11 @@ class Collector:
         return self._bounds.raised(self.judges)
 
     def request_fields(self, task: Task) -> Record:
-        """What is asked, and what identifies it."""
-        fields = identified(task, self.judges[task.judge], self.questions, self.prompt)
-        return fields | ({"anchor": True} if task.repeat >= self.repeats else {})
+        """What is asked, what identifies it, and the nonce by which a later run reads the reply of a batch."""
+        judge = self.judges[task.judge]
+        fields = identified(task, judge, self.questions, self.prompt)
+        fields |= {"anchor": True} if task.repeat >= self.repeats else {}
+        return fields | ({"nonce": self.nonces[task]} if self.prompt.nonce and not judge.is_local else {})
 
     def _keep(self, task: Task, record: Record, reply: Reply) -> None:
         judge, breaker = self.judges[task.judge], self.breakers[task.judge]

@@ -107,7 +107,7 @@ class Prompt(Settings):
         With five levels the judge says how much better an answer is, as [[A>>B]]. Without a text of its own the
         prompt asks for that.
     nonce : bool
-        Have the verdict begin with a word of each request alone, {nonce}, which no answer can know.
+        Have the verdict begin with a random word of each request alone, {nonce}, which no answer can know.
     form : {"line", "brackets", "label", "json", "ranking"}, optional
         The form of the verdict that the text asks for, which alone is read; by default as the text says (`kind`).
     """

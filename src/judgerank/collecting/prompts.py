@@ -7,7 +7,6 @@ request is sent, and stand nowhere else.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import re
 from base64 import b64decode, b64encode
@@ -15,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from urllib.parse import unquote
 
@@ -221,7 +221,8 @@ def require_images(tasks: Iterable[Task], judges: Mapping[str, Judge], questions
 # Messages.
 _FENCES = re.compile(r"`+")
 SHORTEST_FENCE = 3
-NONCE_LENGTH = 8  # of 16 letters: four billion words
+NONCE_BYTES = 4  # four billion words of 8 letters
+NO_NONCE = "0" * (2 * NONCE_BYTES)  # stands for a word as long where a request is only shown or counted
 
 
 def fill(
@@ -304,40 +305,36 @@ def for_criterion(prompt: Prompt, name: str) -> Prompt:
     return prompt.model_copy(update={"name": f"{prompt.name}, {name}", "text": text, "criteria": {}})
 
 
-def messages(prompt: Prompt, questions: Questions, task: Task, judge: Judge) -> list[dict[str, Any]]:
-    """What a judge is sent for one comparison, or one ranking."""
+def messages(
+    prompt: Prompt, questions: Questions, task: Task, judge: Judge, nonce: str = NO_NONCE
+) -> list[dict[str, Any]]:
+    """What a judge is sent for one comparison, or one ranking; the nonce goes where the prompt asks for one."""
     answers = [questions.answers[task.question_id][name] for name in task.models]
     question = questions.text[task.question_id]
     reference = questions.reference.get(task.question_id) if "{reference}" in prompt.text else None
     if prompt.ranks:
         text = fill_ranking(prompt.text, question, answers, reference)
     else:
-        nonce = nonce_of(task, questions) if prompt.nonce else ""
-        text = fill(prompt.text, question, answers[0], answers[1], reference, nonce)
+        text = fill(prompt.text, question, answers[0], answers[1], reference, nonce if prompt.nonce else "")
     system = [{"role": "system", "content": prompt.system}] if prompt.system else []
     content = content_of(text, questions.images if mode_of(judge) == "send" else {})
     return [*system, {"role": "user", "content": content}]
 
 
-def nonce_of(task: Task, questions: Questions) -> str:
-    """A word for one request that no answer can know: it follows from both answers and from who is asked what.
-
-    It is the same in a later run, which may fetch the reply from a batch.
-    """
-    texts = [*turns_of(questions.text[task.question_id])]
-    for name in task.models:
-        texts += [name, *turns_of(questions.answers[task.question_id][name])]
-    content = json.dumps([task.question_id, task.judge, task.repeat, *texts])
-    return hashlib.sha256(content.encode()).hexdigest()[:NONCE_LENGTH]
+def new_nonce() -> str:
+    """A random word for one request, which no answer can know: nothing that is written before it determines it."""
+    return token_hex(NONCE_BYTES)
 
 
-def form_of(prompt: Prompt, questions: Questions, task: Task, judge: Judge, is_structured: bool) -> Form:
+def form_of(
+    prompt: Prompt, questions: Questions, task: Task, judge: Judge, is_structured: bool, nonce: str
+) -> Form:
     """The form of the verdict that a request asks for; functions and people reply in our own words."""
     answers = [questions.answers[task.question_id][name] for name in task.models]
     texts = [questions.text[task.question_id], *answers, questions.reference.get(task.question_id, "")]
     return Form(
         kind="line" if judge.is_local else prompt.kind,
-        nonce=nonce_of(task, questions) if prompt.nonce and not judge.is_local else "",
+        nonce=nonce if prompt.nonce and not judge.is_local else "",
         is_structured=is_structured,
         is_graded=prompt.scale == 5,
         texts=tuple(part for text in texts for part in turns_of(text)),

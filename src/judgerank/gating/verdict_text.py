@@ -18,10 +18,8 @@ from judgerank.ranking.choices import THIS_PANEL
 
 SHOWN = 4  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly
-ORDERS = {
-    "one": "only one order was shown: position bias cannot be told from quality; ask in both orders",
-    "unknown": "who was shown first is not known: position bias is not allowed for",
-}
+FEWEST_IN_ONE_PLACE = 6  # answers that all pick one place: by a coin 3% of the time, as 2 * 0.5**6
+UNKNOWN_ORDER = "who was shown first is not known: position bias is not allowed for"
 
 
 def share(value: float) -> str:
@@ -80,7 +78,19 @@ def preference_rate(result: Result) -> str:
     if result.rule.scale == POINTS:
         return _scored(result, criterion)
     lead = f", a lead of {shown_on(result.rule, win_rate)} in score" if result.rule.scale == SCORE else ""
-    return f"{_whose(result, criterion)} {names} {share(win_rate)} of the time{lead}"
+    ties = f" ({_all_ties(criterion)})" if is_all_ties(criterion) else ""
+    return f"{_whose(result, criterion)} {names} {share(win_rate)} of the time{lead}{ties}"
+
+
+def is_all_ties(criterion: Criterion) -> bool:
+    """Whether no judge chose between the two in any answer."""
+    preference = criterion.judged.rows["preference"]
+    return len(preference) > 0 and not criterion.judged.is_scored and bool((preference == 0.5).all())
+
+
+def _all_ties(criterion: Criterion) -> str:
+    n_answers = len(criterion.judged.rows)
+    return f"all {n_answers:,} answers are ties" if n_answers > 1 else "the only answer is a tie"
 
 
 def _reason(result: Result) -> str:
@@ -97,7 +107,8 @@ def _reason(result: Result) -> str:
     sure = f"between {low} and {high}" if rule.mode != "non-inferiority" else f"at least {low}"
     if result.verdict == "ship":
         message = f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(rule)}."
-        return " ".join([message, *where_different(result), *without_signal(result)]) + _worst(result)
+        weak = [f"But {text[0].lower()}{text[1:]}" for text in without_signal(result)]
+        return " ".join([message, *where_different(result), *weak]) + _worst(result)
     return (
         f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {what_decides(result)}{_worst(result)}"
     )
@@ -160,15 +171,17 @@ def where_different(result: Result) -> list[str]:
 
 
 def without_signal(result: Result) -> list[str]:
-    """That a candidate ships by judges whose answers say nothing about the variants."""
+    """That a verdict is by judges whose answers say nothing about the variants; not where it is that these do."""
     if not result.uninformative or result.without_uninformative == result.verdict:
         return []
-    if result.without_uninformative is None:
-        return [
-            "But no judge's answers distinguish the two (see no signal), and such answers make any candidate look "
-            "as good: ask other judges."
-        ]
-    return [f"But without the judges that give no signal the verdict is {result.without_uninformative}."]
+    if result.without_uninformative is not None:
+        return [f"Without the judges that give no signal the verdict is {result.without_uninformative}."]
+    if result.verdict == INCONCLUSIVE and by_place(result):
+        return []
+    return [
+        f"No judge's answers distinguish the two ({_reasons(result)}), and such answers make any candidate look "
+        "as good: ask other judges."
+    ]
 
 
 def _wanted(rule: Rule) -> str:
@@ -183,11 +196,15 @@ def _wanted(rule: Rule) -> str:
 
 
 def what_decides(result: Result) -> str:
-    if any(criterion.scores.order == "one" for criterion in result.criteria):
-        return "The candidate was always shown in the same place: collect both orders."
-    if by_place := [criterion.name for criterion in result.criteria if criterion.checks.go_by_place]:
-        on = f" on {listed(by_place)}" if len(result.criteria) > 1 else ""
-        return f"Every judge picks one place{on}, whichever variant is shown there: ask other judges."
+    if in_one_order := [criterion for criterion in result.criteria if criterion.scores.order == "one"]:
+        why = _one_order(in_one_order[0]).capitalize()
+        return f"{why}, so quality cannot be told from position bias: collect both orders."
+    if names := by_place(result):
+        on = f" on {listed(names)}" if len(result.criteria) > 1 else ""
+        return (
+            f"Every judge picks one place{on}, whichever variant is shown there, so the {_estimate(result)} says "
+            "nothing about the variants: ask other judges."
+        )
     if biased := [criterion for criterion in result.criteria if criterion.checks.bias_by_order]:
         return _biased(biased[0])
     if alone := _in_both_orders(result):
@@ -199,16 +216,44 @@ def what_decides(result: Result) -> str:
             f"verdict is {result.without_losses}."
         )
     if result.for_this_panel is not None:
+        alone = f" For this panel alone the verdict is {result.for_this_panel} (--whose {THIS_PANEL})."
+        return f"Judges differ significantly: add judges.{alone if result.for_this_panel != INCONCLUSIVE else ''}"
+    if place := next(filter(None, map(_place_of_all, result.criteria)), ""):
         return (
-            "Judges differ significantly: add judges. For this panel alone the verdict is "
-            f"{result.for_this_panel} (--whose {THIS_PANEL})."
+            f"All answers so far pick the {place} place, whichever variant is shown there: ask other judges. If "
+            "these go on so, no number of questions decides."
         )
     if result.needed is None:
-        return f"At this {_estimate(result)} no number of questions within reach decides."
+        return (
+            f"At this {_estimate(result)} no number of questions within reach decides: choose on other grounds, "
+            "such as cost, or try another candidate."
+        )
     cost = "" if result.cost is None else f" ({result.cost:.2f} {result.currency})"
     more = f"About {counted(result.needed, 'more question')}{cost} {'decides' if result.needed == 1 else 'decide'}"
     often = f"{share(result.rule.power)} of the time at this {_estimate(result)}"
     return f"{more} {often}. Then give --look {result.next_look}."
+
+
+def by_place(result: Result) -> list[str]:
+    """Names of the criteria on which every judge picks one place, whichever variant is shown there."""
+    return [criterion.name for criterion in result.criteria if criterion.checks.go_by_place]
+
+
+def _one_order(criterion: Criterion) -> str:
+    """That no judge saw the candidate in both places, or that it was in one place for all of them."""
+    first, second, both = criterion.scores.shown
+    if (first and second) or both:
+        return "no judge saw the candidate in both places"
+    return "the candidate was always shown in the same place"
+
+
+def _place_of_all(criterion: Criterion) -> str:
+    """The place that all answers pick in both orders, where there are enough to say so; else empty."""
+    rows = criterion.judged.rows
+    if criterion.judged.is_scored or len(rows) < FEWEST_IN_ONE_PLACE or rows["first"].nunique() < 2:
+        return ""
+    places = set[float](rows["first"].astype(float) * np.sign(rows["preference"].astype(float) - 0.5))
+    return "first" if places == {1.0} else "second" if places == {-1.0} else ""
 
 
 def _estimate(result: Result) -> str:
@@ -254,7 +299,8 @@ def table(result: Result) -> list[tuple[str, str]]:
         lines.append(("runs", _runs(result)))
     requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
     lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
-    notes = [_empty(result), _gaps(result), _position(first), _noise(first), own_maker_row(result), _weak(result)]
+    notes = [_empty(result), _ties(result), _gaps(result), _position(first), _noise(first)]
+    notes += [own_maker_row(result), _weak(result)]
     return lines + [note for note in notes if note is not None] + _units(result) + _categories(result)
 
 
@@ -335,6 +381,19 @@ def _empty(result: Result) -> tuple[str, str] | None:
     return ("empty", f"{listed(counts)} ({len(result.texts):,} questions)") if counts else None
 
 
+def _ties(result: Result) -> tuple[str, str] | None:
+    """That no judge chose, which any candidate looks as good by."""
+    tied = [criterion for criterion in result.criteria if is_all_ties(criterion)]
+    if not tied:
+        return None
+    on = f" on {listed([criterion.name for criterion in tied])}" if len(result.criteria) > 1 else ""
+    return (
+        "ties",
+        f"all answers{on} are ties. Judges who never choose make any candidate look as good: ask harder "
+        "questions, or tell the judges to choose where they can",
+    )
+
+
 def _gaps(result: Result) -> tuple[str, str] | None:
     missing = sum(criterion.judged.missing for criterion in result.criteria)
     unread = sum(criterion.judged.unread for criterion in result.criteria)
@@ -374,10 +433,17 @@ def where_silent(result: Result) -> list[str]:
 def _position(criterion: Criterion) -> tuple[str, str] | None:
     if criterion.scores.runs is not None:
         return None
-    if criterion.scores.order in ORDERS:
-        return "position", ORDERS[criterion.scores.order]
+    if criterion.scores.order == "one":
+        return (
+            "position",
+            f"{_one_order(criterion)}: position bias cannot be told from quality; ask in both orders",
+        )
+    if criterion.scores.order == "unknown":
+        return "position", UNKNOWN_ORDER
     if isnan(criterion.scores.first_gains):
         who = "every question was judged in" if criterion.judged.unnamed else "every judge saw"
+        if criterion.checks.go_by_place or _place_of_all(criterion):
+            return "position", f"{who} both orders, and one place is picked in either"
         return "position", f"{who} both orders, which cancels position bias"
     points = 100 * criterion.scores.first_gains
     position = "first" if points >= 0 else "second"
@@ -404,7 +470,7 @@ def _noise(criterion: Criterion) -> tuple[str, str] | None:
         pairs = criterion.judged.repeated
         unlike = f"{round(criterion.judged.noise * pairs):,} of {counted(pairs, 'pair')}"
         parts.append(f"{unlike} of identical requests disagree ({share(criterion.judged.noise)})")
-    if not isnan(criterion.judged.contradicted):
+    if not isnan(criterion.judged.contradicted) and not is_all_ties(criterion):  # ties have no winner to change
         parts.append(f"{share(criterion.judged.contradicted)} of pairs changed winner with the order")
     return ("noise", "; ".join(parts)) if parts else None
 
@@ -427,13 +493,19 @@ def _weak(result: Result) -> tuple[str, str] | None:
     """Judges whose answers say nothing about the variants, and the verdict without them where it is another."""
     if not result.uninformative:
         return None
+    without = result.without_uninformative
+    differs = without is not None and without != result.verdict
+    return "no signal", _reasons(result) + (f". Without these judges the verdict is {without}" if differs else "")
+
+
+def _reasons(result: Result) -> str:
+    """What the judges do whose answers say nothing about the variants."""
     by_what: dict[str, list[str]] = {}
     for judge, what in result.uninformative.items():
         by_what.setdefault(what, []).append(judge)
-    message = "; ".join(f"{listed(judges)}: {what}" for what, judges in by_what.items())
-    without = result.without_uninformative
-    differs = without is not None and without != result.verdict
-    return "no signal", message + (f". Without these judges the verdict is {without}" if differs else "")
+    return "; ".join(
+        f"{listed(judges)}: {'each ' if len(judges) > 1 else ''}{what}" for what, judges in by_what.items()
+    )
 
 
 def _categories(result: Result) -> list[tuple[str, str]]:
@@ -558,8 +630,10 @@ def warnings(result: Result) -> list[str]:
     could_decide = [other for other in result.by_other_units if 0.5**other.size <= rule.level]
     silent = sorted({name for criterion in result.criteria for name in criterion.silent})
     n_lost = sum(criterion.checks.n_lost for criterion in result.criteria)
+    ties = _ties(result)
     found = [
         result.own.condition,
+        ties[1] if ties else "",
         *where_different(result),
         *without_signal(result),
         own[1] if own and differs else "",
@@ -572,7 +646,7 @@ def warnings(result: Result) -> list[str]:
             if other.verdict != result.verdict
         ),
         on_judges(deciding(result), rule) if result.verdict != INCONCLUSIVE else "",
-        ORDERS.get(deciding(result).scores.order, ""),
+        UNKNOWN_ORDER if deciding(result).scores.order == "unknown" else "",
     ]
     return [f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in found if text]
 

@@ -38,6 +38,9 @@ class Batches:
         self._collector, self._pending, self._poll, self._progress = collector, pending, poll, progress
         self._judges, self._client, self._budget = collector.judges, collector.client, collector.budget
         self._aside = dict(aside)  # what a request may cost changes with what others are told to have cost
+        for request in pending.requests:  # their replies begin with the word that an earlier run drew
+            if "nonce" in request:
+                collector.nonces[task_of(request)] = str(request["nonce"])
         self._answered = {(record.get("batch"), task_of(record)) for record in collector.ledger.records}
 
     async def run(self, tasks: Sequence[Task]) -> None:
