@@ -13,6 +13,7 @@ import judgerank
 from judgerank import fit, pairwise
 from judgerank.adaptive.goals import LIKE_THESE
 from judgerank.adaptive.stop_rule import allowing_for_tastes
+from judgerank.cli.plan import Assumption, fitted_to
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.favourites import favourites, studentised
@@ -21,7 +22,8 @@ from judgerank.fits.taste_test import Likelihood, taste_test
 from judgerank.inference.taste_errors import _singular_pair, panel_means
 from judgerank.order.equality import NetResults
 from judgerank.order.pairs import orders
-from judgerank.ranking.choices import Settings
+from judgerank.ranking.choices import SHRUNK, Settings
+from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.findings import ranked_set
 from judgerank.ranking.ranking import rank
 from judgerank.ranking.studies import next_comparisons
@@ -498,7 +500,7 @@ def test_the_taste_is_that_of_a_fit_with_it_as_a_parameter():
     assert alone == pytest.approx(joint, abs=0.1) and panel > joint + 0.15
 
 
-def test_rank_says_whom_a_judge_favours_and_does_not_count_these_votes():
+def test_rank_says_whom_a_judge_favours_and_does_not_count_these_votes(tmp_path):
     frame = drawn_panel(1, MIDDLE, own=2.5, n_questions=300)
     ranking, panel = rank(frame), rank(frame, whose="this_panel")
     row = ranking.tables["favourites"].iloc[0]
@@ -516,6 +518,14 @@ def test_rank_says_whom_a_judge_favours_and_does_not_count_these_votes():
     report = trust_report(read_judgments(frame, copies="keep"))
     assert report.fitted.comparisons.n_comparisons == ranking.fit.comparisons.n_comparisons
     assert np.allclose(report.fitted.scores, ranking.fit.scores)
+    plan = fitted_to(read_judgments(frame, copies="keep"), {}, (None, SHRUNK), 0.95, Assumption(*[None] * 4))
+    assert plan.collected == ranking.fit.comparisons.n_comparisons
+    (left_out,) = ranking.recusal.sentences()
+    assert left_out in plan.warnings and plan.panel.models == ranking.fit.comparisons.models
+    frame.to_csv(tmp_path / "m.csv", index=False)
+    told = list(examine(tmp_path / "m.csv", copies="keep"))
+    assert ("favourites", left_out) in told
+    assert any(topic == "judges" and "(j0) to" in sentence for topic, sentence in told)
 
 
 def test_votes_that_alone_connect_a_model_count():

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgerank.cli.plan import Assumption, _on_tastes, fitted_to
 from judgerank.data.arrays import generator
+from judgerank.data.listing import p_of
 from judgerank.fits.errors_by_question import by_question
 from judgerank.inference.taste_errors import TASTE
 from judgerank.planning.judges import fit_with_tastes, judges_needed, per_judge, tastes_shown
@@ -25,6 +27,7 @@ from judgerank.planning.precision import achieved, needed, precision_of
 from judgerank.planning.questions import INDEPENDENT, deviation
 from judgerank.ranking.choices import EXACT, SHRUNK
 from judgerank.ranking.components import fit_member
+from judgerank.ranking.ranking import rank
 from studies.planning import KeptPlan, _file, _judges, new_data
 
 AT = {"level": 0.95, "pair": 0}
@@ -151,6 +154,20 @@ def test_judges_like_these_are_counted_where_judges_have_tastes(tasteful):
     assert table["judges"].tolist() == [judges["separated"]]
     (note,) = tastes_told(with_tastes, table)
     assert f"{with_tastes.spread[TASTE]:.2f}" in note and "300 comparisons" in note
+
+
+def test_a_plan_has_the_tastes_and_the_intervals_of_the_ranking(tasteful):
+    judgments = tasteful[0]
+    basis, ranking = fitted_to(judgments, {}, (None, SHRUNK), 0.95, Assumption(*[None] * 4)), rank(judgments)
+    (opinion,) = (text for text in ranking.remarks if text.startswith("Whose opinion"))
+    said = f"standard deviation {basis.tastes.spread:.2f} log-odds, p {p_of(basis.tastes.p_value)}"
+    assert said in opinion
+    table = pd.DataFrame({"goal": ["separated"], "judges": [3]})
+    assert said in next(_on_tastes(basis, table))
+    board = ranking.tables["leaderboard"]
+    mean_width = (board["high"] - board["low"]).mean()
+    # whose degrees of freedom are those of judges and questions together
+    assert 1 <= achieved("score_width", per_judge(basis.with_tastes), 6.0) / mean_width < 1.05
 
 
 def test_tastes_whose_fit_would_take_long_are_still_told(tasteful, monkeypatch):

@@ -326,7 +326,7 @@ def test_of_two_islands_the_largest_keeps_the_numbers_of_its_records(tmp_path):
     path = tmp_path / "m.csv"
     pd.concat([other, frame]).to_csv(path, index=False)
     report = trust_report(read(path))
-    assert "fall into 2 unconnected groups of models" in str(report)
+    assert "fall into 2 components: no comparison connects their models" in str(report)
     planned = judgerank("plan", path)
     assert planned.returncode == 0 and "600 comparisons of the file" in planned.stdout
     assert report.records()["record"].min() > len(other)

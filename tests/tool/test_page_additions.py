@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from judgerank import fit, rank, read
+from judgerank import fit, load, rank, read
 from judgerank.boards.reported import changelog_of
 from judgerank.cli import app
 from judgerank.cli.vote import vote
@@ -267,6 +267,8 @@ def test_the_command_takes_all_of_it(tmp_path, monkeypatch):
     done = run.invoke(app, ["rank", "dec.csv", "--model", "judge_aware", *options, "--no-each-judge"])
     assert done.exit_code == 0, done.output
     assert "to paste: " in done.output
+    sentences = changelog_of(load("nov.npz"), rank("dec.csv", model="judge_aware").panel_fit, "nov.npz").sentences
+    assert f"Since nov.npz: {' '.join(sentences)}" in " ".join(done.output.split())
     assert Path("card.svg").read_text().startswith("<svg")
     page = Path("rankings/dec/index.html").read_text()
     for text in ("Changes since nov.npz", 'data-fact="organisation"', "Q79"):

@@ -10,6 +10,7 @@ from judgerank import rank, read
 from judgerank.data.arrays import generator
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.ranking.diagnosis import examine
+from judgerank.ranking.trust_report import trust_report
 from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments
 from studies.torture import reading as misreadings
@@ -463,6 +464,47 @@ def test_the_command_takes_what_settles_it(tmp_path):
     done = judgerank("doctor", "m.csv", "--copies", "drop", "--names", "fold", cwd=tmp_path)
     assert done.returncode in (0, 1)
     assert "judgerank rank m.csv --names fold --copies drop" in " ".join(done.stdout.split()) + done.stderr
+
+
+# a judge by another spelling, with few answers that are all for one position
+
+
+@pytest.fixture
+def misspelt(tmp_path):
+    table = pd.concat([CLEAN, CLEAN.head(4).assign(judge="J-0", winner="model_a", question=["r", "s", "t", "u"])])
+    pd.concat([table, CLEAN.head(9)]).to_csv(tmp_path / "m.csv", index=False)
+    return tmp_path / "m.csv"
+
+
+def test_doctor_names_judges_that_differ_in_punctuation_alone(misspelt):
+    told = dict(examine(misspelt, copies="keep"))
+    assert told["names"].startswith("these judges differ in punctuation or case alone: 'J-0' (4) and 'J0' (")
+    assert "names" not in dict(examine(pd_file(misspelt.with_name("n.csv"), ["llama-3.5", "llama-35"])))
+
+
+def pd_file(path, models):
+    """The clean judgments with other names of two models."""
+    CLEAN.replace(dict(zip(["gpt-4", "llama"], models, strict=True))).to_csv(path, index=False)
+    return path
+
+
+def test_doctor_says_where_no_repeated_answer_changed(misspelt):
+    assert "No answer changed" in dict(examine(misspelt, copies="keep"))["repeats"]
+    table = pd.read_csv(misspelt)
+    table.loc[len(table) - 1, "winner"] = "tie"
+    table.to_csv(misspelt, index=False)
+    assert "No answer changed" not in dict(examine(misspelt, copies="keep"))["repeats"]
+
+
+def test_doctor_says_that_a_position_runs_off(misspelt):
+    done = judgerank("doctor", misspelt, "--copies", "keep")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "position of judges with few answers" in done.stdout
+        and "compare" not in done.stdout.split("exact fit:")[1]
+    )
+    text = str(trust_report(read_judgments(misspelt, copies="keep")))
+    assert "count as one judge" not in text and "matter most" not in text
 
 
 # at random

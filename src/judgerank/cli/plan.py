@@ -5,7 +5,7 @@ Functions import what takes long to load, so that its help loads nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
@@ -35,7 +35,7 @@ from judgerank.cli.options import (
 from judgerank.cli.terminal import Progress, say, say_json, say_wrapped
 from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
-from judgerank.data.listing import counted, listed
+from judgerank.data.listing import counted, listed, p_of
 from judgerank.planning import USUAL, Assumption
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from judgerank.data.judgments import Judgments
     from judgerank.fits.result import Fit
+    from judgerank.fits.taste_test import TasteTest
     from judgerank.planning.panels import Panel
     from judgerank.planning.questions import Questions
     from judgerank.trust.repeats import Repeats
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 POSITIVE = between(0, float("inf"))
 PAIR_POWER, USUAL_POWER = "pair_power", 0.8  # the goal of plans for scores
+STANDARDISED = "standardised"  # how names of goals for standardised scores begin
 ASSUMED, QUESTIONS = "Assumed panel, without a file", "Questions and repeats"
 
 
@@ -203,6 +205,8 @@ def plan(
         if cluster != QUESTION:
             raise typer.BadParameter("--cluster is about judgments: name a file of them.")
         basis = assumed_panel(assumption, model)
+    if not want and len(basis.panel.models) == 2:  # their standardised scores are constants
+        goals = {goal: value for goal, value in goals.items() if not goal.startswith(STANDARDISED)}
     question_settings = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
     design = Design(question_settings, repeats, correlation)
     result = planned(basis, design, goals, pair, level)
@@ -213,8 +217,8 @@ def plan(
 class Basis(NamedTuple):
     """What is planned for: a panel, questions as they were asked, repeats if there are any, and warnings.
 
-    From a file also how many comparisons it has, judges left out, and the fit with tastes where judges have any,
-    of that standard deviation.
+    From a file also how many comparisons it has, and judges left out. Where judges have tastes, the ranking's fit
+    for judges like these, and the test for tastes.
     """
 
     panel: Panel
@@ -223,7 +227,7 @@ class Basis(NamedTuple):
     collected: int = 0
     left_out: Sequence[str] = ()
     with_tastes: Fit | None = None
-    tastes: float = 0.0
+    tastes: TasteTest | None = None
     warnings: Sequence[str] = ()
     own_maker: str = RECUSE.value
     filter: Sequence[Mapping[str, Any]] = ()
@@ -272,10 +276,11 @@ def fitted_to(
 
     `own` says whether votes on models of a judge's own maker count, and where facts on the makers are.
     """
-    from judgerank.inference.taste_errors import TASTE
-    from judgerank.planning.judges import fitted_tastes, tastes_shown
+    from judgerank.order.scale import reported_covariance
     from judgerank.planning.plans import fitted_panel, questions_like, sampled_by
+    from judgerank.ranking.choices import Settings
     from judgerank.ranking.components import fit_member, parts_of
+    from judgerank.ranking.findings import ranked_set
     from judgerank.ranking.page_options import makers_on
     from judgerank.ranking.recusal import is_recusing, recusal_of
     from judgerank.reading.read import read_judgments
@@ -287,10 +292,15 @@ def fitted_to(
     (model, solver), (own_maker, facts) = chosen, own
     every = read_judgments(files, **read) if isinstance(files, list) else files
     every = sampled_by(every, cluster)
-    recusal = recusal_of(every, is_recusing(own_maker), makers_on(every, facts))
+    makers = makers_on(every, facts)
+    settings = Settings(model=model, solver=solver, level=level, own_maker=own_maker, makers=makers)
+    recusal = recusal_of(every, is_recusing(own_maker), makers)
     judgments, *others = parts_of(recusal.counted)
     try:
-        panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
+        ranked = ranked_set(every, settings)  # so the plan is for the votes that count in the ranking
+        recusal, (judgments, *others), ranking = ranked.recusal, ranked.parts, ranked.components[0]
+        refit = partial(fit_member, judgments.comparisons, solver=solver)
+        panel, fitted = fitted_panel(judgments, refit, model)
     except (NoIntervalError, NoMaximumError) as error:
         raise NoIntervalError(
             f"no plan can be made from this file: {error}. {_instead(judgments, solver)}"
@@ -302,13 +312,12 @@ def fitted_to(
     remarks = [*every.left_out_by_request, *every.warnings, *recusal.sentences()]
     if others:
         remarks.append(
-            f"The comparisons fall into {1 + len(others)} unconnected groups of models. This plan is for "
-            f"the largest: {listed(rows.models)}."
+            f"The comparisons fall into {1 + len(others)} components: no comparison connects their models. This "
+            f"plan is for the largest component: {listed(rows.models)}."
         )
-    tastes = tastes_shown(judgments, fitted)
-    with_tastes = fitted_tastes(judgments, fitted, solver) if tastes else None
-    tastes = tastes if with_tastes is None else with_tastes.spread[TASTE]
-    found = round(rows.n_comparisons), fitted.judges_at_zero, with_tastes, tastes
+    tastes = ranking.tastes if ranking.tastes is not None and ranking.tastes.found else None
+    has_errors = tastes is not None and isfinite(reported_covariance(ranking.reported).sum())
+    found = round(rows.n_comparisons), fitted.judges_at_zero, ranking.reported if has_errors else None, tastes
     return Basis(panel, questions, seen, *found, remarks, own_maker, every.requests, cluster)
 
 
@@ -445,7 +454,6 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
         left_out_told,
         more_told,
         spread_told,
-        tastes_told,
         two_best_told,
         uninformative_told,
     )
@@ -459,7 +467,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
         notes += two_best_told(panel, level)
     basis, table = planned.basis, planned.table
     notes = [*basis.warnings, *left_out_told(basis.left_out), *notes, *more_told(basis.collected, basis.cluster)]
-    notes += tastes_told(basis.with_tastes, table, basis.tastes)
+    notes += _on_tastes(basis, table)
     # with equal weights, no judge is said to be uninformative
     if panel.doubt is not None and len(panel.at.judges):
         notes += uninformative_told(panel, planned.questions, table, planned.make, planned.at)
@@ -477,7 +485,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
             "judges": len(panel.judges),
             "left_out": list(basis.left_out),
             "collected": basis.collected,
-            "tastes": basis.tastes or None,
+            "tastes": None if basis.tastes is None else basis.tastes.spread,
             "pair": [first, second],
             "notes": notes,
             "plan": records(planned.table),
@@ -495,6 +503,31 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     if smaller is not None:
         say("By number of judges: expected of random panels of so many, and quartiles of such panels")
         _show(smaller)
+
+
+def _on_tastes(basis: Basis, table: pd.DataFrame) -> Iterator[str]:
+    """Whose opinion a plan is about, where judges have tastes of their own, by the test that a ranking makes."""
+    from judgerank.ranking.studies.whose_opinion import LEVEL
+
+    if basis.tastes is None:
+        return
+    have = "have" if basis.tastes.p_value <= LEVEL else "may have"
+    yield (
+        f"The {len(basis.panel.judges)} judges {have} tastes of their own (standard deviation "
+        f"{basis.tastes.spread:.2f} log-odds, p {p_of(basis.tastes.p_value)}), which more comparisons by them do "
+        "not average out. The comparisons are for claims about these judges."
+    )
+    if basis.with_tastes is None:
+        yield "For claims about judges like these no number is given: their errors are not known."
+        return
+    c = basis.with_tastes.comparisons
+    yield (
+        "For claims about judges like these, the column judges says how many judges it takes in all. Each is "
+        f"asked about {c.n_comparisons / len(c.judges):,.0f} comparisons, as in the file."
+    )
+    beyond = table.loc[table["judges"].isna(), "goal"]
+    if len(beyond):
+        yield f"No number of judges reaches {listed(beyond)}."
 
 
 def goals_of(pairs: Iterable[str] | None) -> Mapping[str, float]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from judgerank.fits.result import Fit
     from judgerank.ranking.choices import Settings
     from judgerank.ranking.exports import Export
-    from judgerank.ranking.page_options import Additions
+    from judgerank.ranking.page_options import Additions, Changelog
     from judgerank.ranking.ranking import Ranking
     from judgerank.ranking.verdict import Verdict
     from judgerank.writing.targets import Outputs
@@ -287,26 +287,35 @@ class Written:
     page: Path
     exports: list[Export]
     places: OutputPaths
+    changes: Changelog | None = None
 
     def print(self, verbose: bool) -> None:
         """The headline and its evidence, the leaderboard, what to beware of, what to do, where everything is."""
         from judgerank.ranking.ranking import MOST_ROWS
+        from judgerank.ranking.studies.whose_opinion import SAID
         from judgerank.ranking.verdict import reading_lines, verdict
 
         summary, rows = verdict(self.ranking), len(self.ranking.tables["leaderboard"])
         caveats, notes = summary.caveats(), self.ranking.remarks[len(self.ranking.judgments.remarks) :]
+        evidence = summary.lead if verbose else summary.evidence
         Screen(
             summary.headline,
-            summary.lead if verbose else summary.evidence,
+            evidence,
             self.ranking.board_text(None if verbose else MOST_ROWS),
-            [_basis(self.ranking, summary), *reading_lines(self.ranking)],
-            caveats,
+            [_basis(self.ranking, summary), *reading_lines(self.ranking), *self._on_changes()],
+            [text for text in caveats if text.removeprefix(SAID) not in evidence],
             [note for note in notes if not _is_among(note, caveats)],
             [text for text in (summary.next, summary.gate) if text],
             rows - MOST_ROWS,
             ", or the page",
         ).print(verbose)
         self._print_files()
+
+    def _on_changes(self) -> list[str]:
+        """What changed since an earlier ranking, in one paragraph."""
+        if self.changes is None:
+            return []
+        return [f"Since {self.changes.since}: {' '.join(self.changes.sentences)}"]
 
     def _print_files(self) -> None:
         """Where everything is."""
@@ -349,6 +358,7 @@ class Written:
             "warning_kinds": [warning.kind for warning in sentences.warnings],
             "favourites": [asdict(favours) for favours in sentences.favourites],
             "caution": sentences.caution,
+            "since": [] if self.changes is None else self.changes.sentences,
             "read": read,
             "filter": ranking.judgments.requests,
             "notes": ranking.remarks[len(read) :],
@@ -433,7 +443,7 @@ def ranked_into(
     )
     if note:
         say(note, err=True)
-    return Written(ranking, page, exports, output_paths)
+    return Written(ranking, page, exports, output_paths, additions.changelog)
 
 
 def _outputs(

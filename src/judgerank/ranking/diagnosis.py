@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,16 +19,20 @@ from judgerank.data.listing import counted, listed, shortened
 from judgerank.data.rankings import sizes_of_rankings
 from judgerank.data.tied_choices import chosen, is_choice
 from judgerank.fits.by_sizes import made_of_scores
+from judgerank.fits.result import Fit
+from judgerank.fits.taste_test import MOST_PARAMETERS
 from judgerank.model.block import Need
 from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.naming import member
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, identified
-from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
+from judgerank.ranking.components import fit_highest, fit_member, links_between, never_compared, parts_of
+from judgerank.ranking.findings import ranked_set
 from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
 from judgerank.ranking.studies.coverage import on_few, on_parts, on_pooled
 from judgerank.ranking.studies.estimation import on_fit
 from judgerank.ranking.studies.judge_notes import panel_size
+from judgerank.ranking.study import MOST_SAMPLED
 from judgerank.ranking.verdict import on_two_variants
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
@@ -48,6 +53,8 @@ SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
 SEARCHED = 200  # models of a component whose exact fit is searched for; that of 1,000 took 20 s of processor
 COUNTED_BY = "to count them, add --own-maker count to any command"
 CATEGORIES = ("category", "criterion")  # names of their column
+BETWEEN_WORDS = re.compile(r"(?<!\d)[\W_]+|[\W_]+(?!\d)")  # punctuation, but of a version such as 3.5
+NEVER_CHANGED = "No answer changed, as where rows were written twice: then add --copies drop to every command"
 REPEAT = "repeat"  # column that numbers the answers to one request
 Lines = Iterator[tuple[str, str]]  # what it is about, and a sentence
 
@@ -116,7 +123,8 @@ def examine(
         if not remark.startswith(RECORDS_ARE_IN):  # the layout's, shown above
             yield "read", remark
     every_maker = {**(makers or {}), **dict(makers_on(judgments, facts))}
-    recusal = recusal_of(judgments, is_recusing(own_maker), every_maker.items())
+    yield from on_spellings(judgments)
+    recusal = counted_as_ranked(judgments, own_maker, every_maker)
     yield from on_answers(recusal)
     yield from on_repeats(recusal.counted)
     yield from on_design(recusal.counted)
@@ -130,6 +138,36 @@ def examine(
         yield "gate", hint
     yield from on_ranking(recusal.counted, shlex.join([*command, *more]))
     return judgments
+
+
+def counted_as_ranked(judgments: Judgments, own_maker: str, makers: Mapping[str, str]) -> Recusal:
+    """Which judgments count in a ranking, which also leaves out votes of a judge on a model that it favours."""
+    c = judgments.comparisons
+    is_tested = len(c) <= MOST_SAMPLED and len(c.models) > 2 and len(c.models) * len(c.judges) <= MOST_PARAMETERS
+    try:
+        if not is_tested:  # for tastes, so that nothing need be fitted
+            return recusal_of(judgments, is_recusing(own_maker), makers.items())
+        return ranked_set(judgments, Settings(own_maker=own_maker, makers=tuple(makers.items()))).recusal
+    except JudgerankError:  # `on_ranking` says why
+        return recusal_of(judgments, is_recusing(own_maker), makers.items())
+
+
+def on_spellings(judgments: Judgments) -> Lines:
+    """Names of models, or of judges, that differ in punctuation, spaces or case alone."""
+    c = judgments.comparisons
+    judged = np.bincount(c.judge, c.count, len(c.judges))
+    compared = np.bincount(c.first, c.decided, len(c.models)) + np.bincount(c.second, c.decided, len(c.models))
+    for what, names, times in (("judges", c.judges, judged), ("models", c.models, compared)):
+        alike: dict[str, list[str]] = {}
+        for name, n_comparisons in zip(names, times, strict=True):
+            key = BETWEEN_WORDS.sub("", name.casefold())
+            alike.setdefault(key, []).append(f"{name!r} ({n_comparisons:,.0f})")
+        for group in (group for key, group in alike.items() if key and len(group) > 1):
+            yield (
+                "names",
+                f"these {what} differ in punctuation or case alone: {' and '.join(group)}. If they are one, "
+                "spell them alike in the file",
+            )
 
 
 def on_answers(recusal: Recusal) -> Lines:
@@ -163,10 +201,13 @@ def on_answers(recusal: Recusal) -> Lines:
         count = int(frame[BOTH_BAD].fillna(False).sum())
         yield "both bad", f"{count} of the ties; `judgerank rank` counts them by model and question"
     for sentence in recusal.sentences():
-        yield "own maker", sentence
+        is_taste = any(sentence.endswith(f" {one.model}, which it {one.verb}.") for one in recusal.favoured)
+        yield "favourites" if is_taste else "own maker", sentence
     if (recusal.is_own & ~recusal.counts).any():
         yield "own maker", COUNTED_BY
-    if recusal.n_left_out:  # not `counted`, in which judges with few answers have one label
+    if recusal.favoured:
+        yield "favourites", "to count them in a ranking, add --whose this_panel"
+    if not recusal.counts.all():  # not `counted`, in which judges with few answers have one label
         judgments = recusal.kept
         c, frame = judgments.comparisons, judgments.frame
     n = len(c.models)
@@ -257,7 +298,8 @@ def on_repeats(judgments: Judgments) -> Lines:
         f"({row['flip_rate']:.0%} of pairs of answers, {row['low']:.0%} to {row['high']:.0%})"
         for row in by_judge.to_dict("records")
     ]
-    yield "repeats", f"asked the same again, {listed(changed)}"
+    never = "" if table["differing"].any() else f". {NEVER_CHANGED}"
+    yield "repeats", f"asked the same again, {listed(changed)}{never}"
 
 
 def on_design(judgments: Judgments) -> Lines:
@@ -312,7 +354,7 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
             solver = EXACT if len(part.models) <= SEARCHED else SHRUNK
-            fitted = fit_member(part, identified(member(name), part), solver)
+            fitted = _fit(part, identified(member(name), part), solver)
             if solver == SHRUNK:
                 what = f"not searched for, with {len(part.models):,} models (over {SEARCHED})"
                 yield EXACT_FIT, f"{who}{what}: {SHRUNK_BY_DEFAULT}"
@@ -329,6 +371,18 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
         yield RUN_NEXT, command
         return
     raise refused[0]
+
+
+def _fit(part: Comparisons, model: Model, solver: str) -> Fit:
+    """The fit, refused with pairs to compare first where it is models that run off: only these can be compared."""
+    if solver != EXACT:
+        return fit_member(part, model, solver)
+    try:
+        return fit_highest(part, model)
+    except NoMaximumError as error:
+        if any(not set(group).isdisjoint(part.models) for group in error.models):
+            return fit_member(part, model, solver)
+        raise
 
 
 def _shrinks(part: Comparisons, name: str) -> bool:

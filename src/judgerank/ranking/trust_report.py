@@ -190,8 +190,8 @@ def trust_report(
         )
     if len(parts) > 1:
         remarks.append(
-            f"The comparisons fall into {len(parts)} unconnected groups of models. This report is on "
-            f"the largest: {listed(part.comparisons.models)}."
+            f"The comparisons fall into {len(parts)} components: no comparison connects their models. This report "
+            f"is on the largest component: {listed(part.comparisons.models)}."
         )
     question = _behind(part, settings)[1]
     fragile = fragility(fitted, part.comparisons, question, settings.level, most, progress)
@@ -355,7 +355,7 @@ def _on_the_leader(report: TrustReport) -> list[str]:
     changes = report.fragility.changes
     tops = changes[changes["change"] == "top"]
     texts = [f"{top_sentence(row)}{at_least_sentence(row)}" for _, row in tops.iterrows()]
-    if report.judgments.few_judges and len(report.judgments.comparisons.judges) > 1:
+    if len(report.judgments.few_judges) > 1 and len(report.judgments.comparisons.judges) > 1:
         texts.append(f"Here {_few_judges(report)} count as one judge.")
     return texts
 
@@ -403,7 +403,9 @@ def _on_judges(report: TrustReport) -> list[str]:
     for row in influential.head(1).to_dict("records"):
         who, matters = row["judge"], "matters most: without it"
         if who == FEW_JUDGES:
-            who, matters = f"T{_few_judges(report)[1:]}", "matter most: without them"
+            who = f"T{_few_judges(report)[1:]}"
+            if len(report.judgments.few_judges) > 1:
+                matters = "matter most: without them"
         texts.append(f"{who} {matters}, {counted(row['moved'], 'model')} change rank.")
     unranked = judges[judges["why"] != ""].to_dict("records")
     return [*texts, *(f"{_named(report, row['judge'])}: {row['why']}." for row in unranked)]
