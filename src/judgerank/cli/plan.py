@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 
 POSITIVE = between(0, float("inf"))
 PAIR_POWER, USUAL_POWER = "pair_power", 0.8  # the goal of plans for scores
-STANDARDISED = "standardised"  # how names of goals for standardised scores begin
+STANDARDISED, SCORE_WIDTH = "standardised", "score_width"  # how names of goals begin
+OTHER_UNIT = "Scores lie further apart without such judges, so the same score_width is harder to reach."
 ASSUMED, QUESTIONS = "Assumed panel, without a file", "Questions and repeats"
 
 
@@ -470,7 +471,8 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     notes += _on_tastes(basis, table)
     # with equal weights, no judge is said to be uninformative
     if panel.doubt is not None and len(panel.at.judges):
-        notes += uninformative_told(panel, planned.questions, table, planned.make, planned.at)
+        silent = list(uninformative_told(panel, planned.questions, table, planned.make, planned.at))
+        notes += [*silent, *([OTHER_UNIT] if silent and table["goal"].str.startswith(SCORE_WIDTH).any() else [])]
     notes += spread_told(panel, planned.at["pair"], planned.table)
     notes += constant_told(panel, planned.table)
     notes += least_told(planned.table, panel, planned.make, planned.questions)
