@@ -19,6 +19,7 @@ from judgerank.ranking.card import sentence
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.exports import records
 from judgerank.ranking.first_screen import headline, judges_of, largest, pictures
+from judgerank.ranking.judge_policy import outweighing
 from judgerank.ranking.page_options import Additions
 from judgerank.ranking.ranking import Ranking, ranked, ranked_set
 from judgerank.ranking.studies import panel
@@ -178,8 +179,9 @@ def _of_judges(ranking: Ranking, text_verdict: Verdict, judges: pd.DataFrame, be
         if row.verdict == panel.CONTRARY and not row.agreement < 0.5:
             yield f"{row.judge} is contrary, and agrees in {row.agreement}"
     named = re.search(r"depends on judges? ([^,]+), which", text_verdict.headline)
-    if named and not {name for name in judges["judge"] if name in named[1]} & flagged:
-        yield f"{text_verdict.headline}: judges with a problem are {flagged}"
+    may_be_named = {*flagged, *outweighing(judges)}
+    if named and not {name for name in judges["judge"] if name in named[1]} & may_be_named:
+        yield f"{text_verdict.headline}: judges with a problem, or who outweigh all others, are {may_be_named}"
     counted_ = re.search(r"(\d+) of \d+ judges? ha(?:s|ve) a problem", " ".join(text_verdict.warnings))
     if counted_ and int(counted_[1]) != len(flagged):
         yield f"{counted_[0]}: judges with a problem are {flagged}"

@@ -702,7 +702,7 @@ def test_who_saw_one_place_alone_is_told_as_it_is():
 def test_a_verdict_for_the_panel_alone_is_named_only_where_it_decides():
     good = np.ones(40)
     for mode, said in (
-        ("non-inferiority", " For this panel alone the verdict is ship (--this-panel)."),
+        ("non-inferiority", " For this panel alone the verdict is ship (--whose this_panel)."),
         ("two-sided", ""),
     ):
         found = gate(in_both_orders((good, good), (1 - good, 1 - good)), "old", "new", Rule(mode))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 
 import numpy as np
@@ -368,3 +369,17 @@ def test_a_model_that_wins_all_of_a_round_robin_is_above_the_average():
     assert (ranking.pairs["p_value"] <= 0.05).all()
     assert board["low"].iloc[0] > 0 > board["high"].iloc[-1]
     assert (board["low"].iloc[1:-1] < 0).all()
+
+
+def test_judges_who_all_have_few_answers_are_warned_of(tmp_path):
+    """Nobody is weighed then, and that is no mere note; a single judge is not weighed anyway."""
+    rows = drawn(8, "x", both=True)
+    for name, warned in (("each", 1), ("one", 0)):
+        table = pd.DataFrame(rows[:9], columns=HEADER)
+        judges = [f"p{n}" for n in range(len(table))]
+        table.assign(judge=judges if name == "each" else "x").to_csv(tmp_path / f"{name}.csv", index=False)
+        command = ["rank", str(tmp_path / f"{name}.csv"), "-o", str(tmp_path / name)]
+        said = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+        assert sum("fewer than 10 answers" in warning for warning in said["warnings"]) == warned
+        page = " ".join((tmp_path / name / "index.html").read_text().split())
+        assert ("Every judge has fewer than 10 answers" in page) == bool(warned)

@@ -126,6 +126,7 @@ RENAMED = {  # earlier names of options, by command, and what to type now
         "--answers": "--column answers=NAME",
     },
     "rank": {"--next": "--next-lines NUMBER"},
+    "gate": {"--this-panel": "--whose this_panel"},
     "people": {"--board": "--leaderboard CSV"},
 }
 HELP_ALL = "--help-all"

@@ -186,8 +186,11 @@ def gate(
         Whose,
         typer.Option(
             rich_help_panel=SURENESS,
-            help="Whose opinion decides where judges differ significantly: that of judges_like_these, or that of "
-            "this_panel alone.",
+            help=shared_help(
+                "--whose",
+                "judges_like_these: where judges differ significantly, a verdict is for others like them. this_panel: "
+                "for these judges alone.",
+            ),
         ),
     ] = LIKE_THESE,
     panel: Annotated[

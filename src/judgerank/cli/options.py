@@ -37,6 +37,7 @@ SHARED = {
     "--repeats": "How often a judge is asked the same.",
     "--seed": "Seed of what is drawn at random.",
     "--until": "When to stop asking.",
+    "--whose": "Whose opinion intervals and tests are of.",
     "--verbose": "Print all numbers, notes and warnings.",
 }
 

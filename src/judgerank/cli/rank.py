@@ -139,8 +139,11 @@ def rank(
         Whose,
         typer.Option(
             rich_help_panel=UNCERTAINTY,
-            help="Whose opinion intervals and significance are of. judges_like_these: where judges have tastes of "
-            "their own, allow for which judges happen to be here. this_panel: these judges alone.",
+            help=shared_help(
+                "--whose",
+                "judges_like_these: where judges have tastes of their own, allow for which judges happen to be here. "
+                "this_panel: these judges alone.",
+            ),
         ),
     ] = LIKE_THESE,
     answers: AnswersOption = None,

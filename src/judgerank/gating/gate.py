@@ -25,10 +25,9 @@ from judgerank.gating.checks import SURE, by_place, checked, leads_by_order
 from judgerank.gating.decision import Evidence, by_category, holm, outcome
 from judgerank.gating.gate_result import Criterion, OtherUnit, OwnVotes, Result, votes_on_pair
 from judgerank.gating.judged import Judged
-from judgerank.gating.rule import EQUIVALENCE, POINTS, RANDOM, SCORE, TWO_SIDED, Rule
+from judgerank.gating.rule import EQUIVALENCE, POINTS, RANDOM, SCORE, THIS_PANEL, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores
 from judgerank.gating.verdict_text import sentence, text
-from judgerank.ranking.choices import THIS_PANEL
 from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.read import Source, read_judgments
 from judgerank.reading.selection import Filters

@@ -8,10 +8,10 @@ from math import exp, inf, log
 from judgerank.adaptive import spent_at
 from judgerank.data import QUESTION
 from judgerank.data.errors import ConfigError
-from judgerank.ranking.choices import LIKE_THESE, WHOSE
 
 NON_INFERIORITY, TWO_SIDED, EQUIVALENCE = MODES = ("non-inferiority", "two-sided", "equivalence")
 WIN_RATE, SCORE, POINTS = SCALES = ("win-rate", "score", "points")
+LIKE_THESE, THIS_PANEL = WHOSE = ("judges_like_these", "this_panel")  # as of a ranking, which loads much more
 LOSSES, RANDOM = MISSING = ("losses", "random")
 
 

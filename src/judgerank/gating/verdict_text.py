@@ -12,9 +12,8 @@ from judgerank.data.listing import counted, listed
 from judgerank.gating.callers import as_text
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
-from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
+from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, THIS_PANEL, TWO_SIDED, WIN_RATE, Rule, score_of
 from judgerank.gating.scores import Scores
-from judgerank.ranking.choices import THIS_PANEL
 
 SHOWN = 4  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly

@@ -223,7 +223,7 @@ def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iter
     alone = 1 if len(ranking.recusal.counts) > MOST_ROWS else MOST_TRIALS
     sets: list[tuple[str, ...]] = [(judge,) for judge in flagged["judge"].head(alone)]
     sets.append(tuple(flagged["judge"]))
-    sets += [(judge,) for judge in _outweighing(judges)]
+    sets += [(judge,) for judge in outweighing(judges)]
     if not ranking.recusal.is_recused:
         c = ranking.recusal.judgments.comparisons
         own = np.asarray(related.is_own[:, [c.models.index(model) for model in leaders]].any(axis=1))
@@ -234,7 +234,7 @@ def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iter
 def _problem_of(judges: pd.DataFrame, those: Sequence[str]) -> str:
     """What is the matter with some judges, to follow *which*."""
     if not {*those} <= {*panel.flagged(judges)}:
-        share = _outweighing(judges).get(those[0])
+        share = outweighing(judges).get(those[0])
         if share is not None and len(those) == 1:
             return f"has {share:.0%} of the weight"
         return "is of its maker" if len(those) == 1 else "are of its maker"
@@ -300,14 +300,18 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[RankingWarning]:
         warnings.append(f"The fit ended as {fitted.status}, not at a maximum.")
     if 2 * judges["verdict"].isin((panel.RANDOM, panel.CONTRARY)).sum() >= len(judges):
         warnings.append("At least half of the judges disagree with the ranking or ignore it.")
-    for judge, share in _outweighing(judges).items():
+    for judge, share in outweighing(judges).items():
         warnings.append(f"One judge, {judge}, largely decides the ranking: it has {share:.0%} of the weight.")
     warnings += [*ranking.judgments.warnings, *unread(ranking)]
     if any(DISAGREE in note for note in ranking.remarks):
         warnings.append("The ranking changes a lot if all judges count equally (see the notes).")
     if not ranking.clustered or ranking.fit.errors.flips is not None or ranking.sampled_by == JUDGMENT:
         warnings.append(_on_dependence(ranking))
-    return [RankingWarning(text) for text in warnings]
+    found = [RankingWarning(text) for text in warnings]
+    if (judges["judge"] == FEW_JUDGES).all() and ranking.judgments.n_judges > 1:
+        few = f"Every judge has fewer than {FEW_ANSWERS} answers, so all count equally: ask each more often."
+        found.append(RankingWarning(few, Kind.UNKNOWN))
+    return found
 
 
 def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[RankingWarning]:
@@ -344,7 +348,7 @@ def _some_of(n: int, total: int) -> str:
     return "the only judge" if total == 1 else f"all {counted(total, 'judge')}"
 
 
-def _outweighing(judges: pd.DataFrame) -> dict[str, float]:
+def outweighing(judges: pd.DataFrame) -> dict[str, float]:
     """The judge who outweighs all others two to one, with the share of the information; of one judge none."""
     share = judges["information"]
     if len(judges) < 2 or share.isna().any():
