@@ -188,8 +188,8 @@ def gate(
             rich_help_panel=SURENESS,
             help=shared_help(
                 "--whose",
-                "judges_like_these: where judges differ significantly, a verdict is for others like them. this_panel: "
-                "for these judges alone.",
+                "judges_like_these: where judges differ significantly, a verdict is for others like them. "
+                "this_panel: for these judges alone.",
             ),
         ),
     ] = LIKE_THESE,

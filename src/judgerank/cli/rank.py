@@ -141,8 +141,8 @@ def rank(
             rich_help_panel=UNCERTAINTY,
             help=shared_help(
                 "--whose",
-                "judges_like_these: where judges have tastes of their own, allow for which judges happen to be here. "
-                "this_panel: these judges alone.",
+                "judges_like_these: where judges have tastes of their own, allow for which judges happen to be "
+                "here. this_panel: these judges alone.",
             ),
         ),
     ] = LIKE_THESE,
