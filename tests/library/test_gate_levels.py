@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.gating import rule as rules
 from judgerank.gating.checks import checked
 from judgerank.gating.decision import Evidence, outcome, p_values
 from judgerank.gating.gate import gate
@@ -161,6 +162,10 @@ def test_a_plan_in_which_every_question_has_as_many_judges_has_no_missing_answer
 def tastes(rng, n_questions, n_judges, taste, lead=0.0):
     odds = lead + rng.normal(0, 0.7, (n_questions, 1)) + rng.normal(0, taste, (1, n_judges))
     return (rng.random((n_questions, n_judges)) < 1 / (1 + np.exp(-odds))).astype(float)
+
+
+def test_a_gate_and_a_ranking_have_the_same_words_for_whose_opinion_it_is():
+    assert rules.WHOSE == WHOSE
 
 
 def test_judges_with_tastes_block_nothing_for_judges_like_these():

@@ -352,7 +352,11 @@ class Comparisons(Choices, Shown):
         return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))
 
     def require_one_each(self, question: Sized) -> None:
-        """Refuse questions that are not as many as the rows.
+        """Refuse questions, one for each row, that are more or fewer than the rows.
+
+        Parameters
+        ----------
+        question : sized, shape (T,)
 
         Raises
         ------

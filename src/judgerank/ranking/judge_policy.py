@@ -2,8 +2,7 @@
 
 A judge has no vote on models of his own maker (`judgerank.ranking.recusal`). Every judge with a problem is left
 out in turn, and all of them together, and so is one who outweighs all others. Where another model then leads, the
-verdict says so. No advice asks such a
-judge (`judgerank.ranking.studies.next_comparisons.may_judge`).
+verdict says so. No advice asks a judge with a problem (`judgerank.ranking.studies.next_comparisons.may_judge`).
 """
 
 from __future__ import annotations
@@ -216,7 +215,7 @@ def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> Iterat
 
 
 def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Judges to leave out: each with a problem, all of these, who outweighs all, makers of a leader that count."""
+    """Judges to leave out: each with a problem, all of these, who outweighs all, those of a leader's maker."""
     n, related = len(judges), ranking.recusal.related
     flagged = judges[judges["judge"].isin(panel.flagged(judges))]
     flagged = flagged.sort_values("information", ascending=False, kind="stable")
