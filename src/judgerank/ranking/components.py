@@ -46,7 +46,8 @@ def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[s
         )
         return [(centre, model) for model in remaining]
     links: list[tuple[str, str]] = []
-    for group in (group for group in error.models if len(group) < n):
+    groups = (group for group in error.models if 0 < len(group) < n)  # none where no model runs off
+    for group in groups:
         if not any(model in group for _, model in links):  # a loss of one group is a win of another
             inside = np.isin(names, group)
             a, b = inside[c.first], inside[c.second]

@@ -19,13 +19,12 @@ from judgerank.data.listing import counted, listed, shortened
 from judgerank.data.rankings import sizes_of_rankings
 from judgerank.data.tied_choices import chosen, is_choice
 from judgerank.fits.by_sizes import made_of_scores
-from judgerank.fits.result import Fit
 from judgerank.fits.taste_test import MOST_PARAMETERS
 from judgerank.model.block import Need
 from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.naming import member
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, identified
-from judgerank.ranking.components import fit_highest, fit_member, links_between, never_compared, parts_of
+from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
 from judgerank.ranking.findings import ranked_set
 from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
@@ -354,7 +353,7 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
             solver = EXACT if len(part.models) <= SEARCHED else SHRUNK
-            fitted = _fit(part, identified(member(name), part), solver)
+            fitted = fit_member(part, identified(member(name), part), solver)
             if solver == SHRUNK:
                 what = f"not searched for, with {len(part.models):,} models (over {SEARCHED})"
                 yield EXACT_FIT, f"{who}{what}: {SHRUNK_BY_DEFAULT}"
@@ -371,18 +370,6 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
         yield RUN_NEXT, command
         return
     raise refused[0]
-
-
-def _fit(part: Comparisons, model: Model, solver: str) -> Fit:
-    """The fit, refused with pairs to compare first where it is models that run off: only these can be compared."""
-    if solver != EXACT:
-        return fit_member(part, model, solver)
-    try:
-        return fit_highest(part, model)
-    except NoMaximumError as error:
-        if any(not set(group).isdisjoint(part.models) for group in error.models):
-            return fit_member(part, model, solver)
-        raise
 
 
 def _shrinks(part: Comparisons, name: str) -> bool:
