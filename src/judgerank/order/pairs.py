@@ -441,7 +441,7 @@ def _pairs(order: Order, adjusted: FloatArray, level: float) -> pd.DataFrame:
     low, high = _intervals(order, p <= 1 - level, level)
     second = "flips" if order.flipped else "equality"
     of_fit, exact = order.tests
-    test = np.where(by_own, exact, np.where((fit <= equal) & ~order._by_flips_alone, of_fit, second))
+    test = np.where(by_own, exact, np.where((fit <= equal) & (not order._by_flips_alone), of_fit, second))
     columns = {
         "first": order.models[i],
         "second": order.models[j],

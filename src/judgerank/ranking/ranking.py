@@ -299,8 +299,12 @@ class Ranking(Record):
 
     def _repr_html_(self) -> str:
         """The leaderboard for a notebook; names are escaped."""
-        board = self.tables["leaderboard"].astype(object).fillna("--")
-        table = board.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST, border=0)
+        board = self.tables["leaderboard"]
+        table = (
+            board.astype(object)
+            .where(board.notna(), "--")
+            .to_html(index=False, float_format="{:.3f}".format, max_rows=MOST, border=0)
+        )
         items = "".join(f"<li>{escape(remark)}</li>" for remark in self.remarks)
         return f"<div>\n<p><b>{escape(self.title)}</b></p>\n{table}\n<ul>{items}</ul>\n</div>"
 
@@ -312,7 +316,8 @@ class Ranking(Record):
         board = self.tables["leaderboard"]
         rows = board.head(len(board) if most is None else most)
         short = rows["model"].map(lambda name: shortened(name, LONGEST_NAME))
-        table = (rows.assign(model=short) if short.is_unique else rows).astype(object).fillna("--")
+        rows = rows.assign(model=short) if short.is_unique else rows
+        table = rows.astype(object).where(rows.notna(), "--")
         text = table.to_string(
             index=False, float_format=lambda value: f"{round(value, 3) + 0.0:.3f}", max_colwidth=LONGEST
         )
