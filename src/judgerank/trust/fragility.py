@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from judgerank.reading.read import Source
 
 COLUMNS = ["change", "by", "first", "second", "at_least", "size", "total", "share", "forecast", "why"]
+OF_JUDGES = ["judge", "top", "moved", "correlation", "lost", "gained", "why"]
 NEAREST, CHALLENGERS = 10, 3  # next models in rank that are looked at, and of these tried as the new first
 NOT_TRIED = "not tried: others are nearer by the forecast"
 
@@ -247,8 +248,9 @@ def _table(start: Part, alone: dict[str, Part]) -> pd.DataFrame:
             rows.append(row | {"lost": len(before - now), "gained": len(now - before)})
         except JudgerankError as error:
             rows.append(row | {"why": str(error)})
-    columns = ["judge", "top", "moved", "correlation", "lost", "gained", "why"]
-    return pd.DataFrame(rows).reindex(columns=columns).astype(dict.fromkeys(["moved", "lost", "gained"], "Int64"))
+    return (
+        pd.DataFrame(rows).reindex(columns=OF_JUDGES).astype(dict.fromkeys(["moved", "lost", "gained"], "Int64"))
+    )
 
 
 def _pairs_apart(part: Part) -> set[tuple[str, str]]:

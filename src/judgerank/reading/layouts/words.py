@@ -164,9 +164,9 @@ def normal(text: str) -> str:
 
 
 def everyday(cells: Iterable[object], models: Iterable[object]) -> dict[str, str]:
-    """Letters of everyday words for a winner; a word that names a model is none."""
+    """Letters of everyday words for a winner, in the order of the records; a word that names a model is none."""
     names = set(map(normal, {model for model in models if isinstance(model, str)}))
-    texts = {text for value in cells if (text := word(value)) is not None} - ANSWERS.keys()
+    texts = dict.fromkeys(text for value in cells if (text := word(value)) is not None and text not in ANSWERS)
     letters = {text: letter_of(normal(text)) or verdict_of(text) for text in texts if normal(text) not in names}
     return {text: letter for text, letter in letters.items() if letter is not None}
 
