@@ -55,11 +55,11 @@ class Fragility(Shown):
     ----------
     changes : DataFrame
         ``change`` (``top``: another model is first; ``swap``: two neighbours change places; ``separation``: two
-        neighbours are no longer separated), ``by`` (judgments, questions or judges), ``first, second``: the
-        models, as they are ranked; ``at_least``: how many any such set has, if none counts for more than three
-        times its forecast; ``size``: how many were left out, an upper bound of the fewest that would do;
-        ``total``: how many there are; ``share``; ``forecast``: what one linear step says; ``why``: why no set was
-        found, and ``size`` is missing.
+        neighbours are no longer separated), ``by`` (judgments, questions or judges; of scores, tasks), ``first,
+        second``: the models, as they are ranked; ``at_least``: how many any such set has, if none counts for more
+        than three times its forecast; ``size``: how many were left out, an upper bound of the fewest that would
+        do; ``total``: how many there are; ``share``; ``forecast``: what one linear step says; ``why``: why no set
+        was found, and ``size`` is missing.
     removed : tuple of RemovedRows
         The judgments of each, in the same order.
     judges : DataFrame
