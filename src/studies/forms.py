@@ -16,7 +16,11 @@ MEANINGS = {
     **{"a": "the first won", "b": "the second won", "c": "a tie", "tie": "a tie"},
     **{"unknown": "no answer", "baseline": "the baseline"},
 }
-RULES = {"more": "the one with more of {}", "less": "the one with less of {}"}
+RULES = {
+    "more": "the one with more of {}",
+    "less": "the one with less of {}",
+    "descending": "more of {} is better",
+}
 
 
 def layouts_table() -> str:

@@ -28,6 +28,7 @@ from judgerank.data.modules import needed
 from judgerank.reading.contents import FORMS
 from judgerank.reading.file_formats import READERS
 from judgerank.reading.files import behind
+from judgerank.reading.layouts.words import everyday
 from tests.forked import judgerank as run
 from tests.tool.test_reading import same
 
@@ -340,6 +341,11 @@ def test_everyday_words_for_a_winner_are_read(words, plain):
     said = [meant.get(value) for value in FRAME["winner"]]
     found = read(FRAME.assign(winner=pd.Series(said, dtype=object)))
     same(found.comparisons, plain)
+
+
+def test_everyday_words_are_listed_in_the_order_of_the_records():
+    cells = ["tie", *(f"Answer {side}" for side in "BA"), "Right", "Left", "first", "Second", "B>A", "Right"]
+    assert [*everyday(cells, ["x", "y"])] == [*dict.fromkeys(cells[1:])]  # tie is the arena's own word
 
 
 @pytest.mark.parametrize("words", SIGNS.values(), ids=SIGNS)

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest, nct, t, ttest_rel
 
-from judgerank import load, pairwise, rank
+from judgerank import load, pairwise, rank, read
 from judgerank.inference.winners_lead import corrected_lead
+from judgerank.ranking.choices import Settings
 from judgerank.ranking.score_boards import fewest_to_change
+from judgerank.ranking.trust_report import trust_report
 from tests.forked import judgerank
 
 RNG = np.random.default_rng(1)
@@ -166,6 +168,44 @@ def test_the_fewest_tasks_that_change_the_first_are_found():
     assert RANKED.fit.comparisons.models[rival] != "m0"
 
 
+SMALL = pd.DataFrame(  # x leads y by 4, 3, 2, -2 and -2
+    [[9, 9, 9, 2, 3], [5, 6, 7, 4, 5], [1, 1, 1, 1, 1]], list("xyz"), [f"q{q}" for q in range(5)]
+)
+
+
+def test_trust_of_scores_goes_by_the_fit_that_ranks_them():
+    report = trust_report(read(long(SMALL)))
+    np.testing.assert_allclose(report.fitted.scores, rank(long(SMALL)).fit.scores)
+    changes = report.fragility.changes
+    assert {*changes["by"]} == {"tasks"} and changes["total"].eq(5).all()
+    found = changes[["change", "first", "second", "size"]].fillna(0).to_numpy().tolist()
+    assert found == [["top", "x", "y", 2], ["swap", "x", "y", 2], ["swap", "y", "z", 0]]
+    assert {*report.records().query("set == 1")["question_id"]} == {"q0", "q1"}
+    text = str(report)
+    assert "Removing 2 of 5 tasks (40%) would put y first. Fewer would not." in text
+    assert "The tasks whose removal changes the leader: q0, q1" in text
+    assert "not sought for scores" in text and "--model judge_aware" in text
+    assert "--model btl" in str(trust_report(read(long(SMALL)), Settings(model="btl")))
+
+
+def test_trust_of_scores_leaves_each_judge_out():
+    """Two judges for whom x is better, and one for whom y is by more."""
+    opposite = SMALL.set_axis(["y", "x", "z"]).add([9, 0, 0], axis="index")
+    by_name = {"a": SMALL, "b": SMALL + 1, "c": opposite}
+    report = trust_report(read(pd.concat([long(scores, judge=name) for name, scores in by_name.items()])))
+    by_judge = report.fragility.judges.set_index("judge")
+    assert report.fitted.scores.idxmax() == "y" and by_judge["top"].to_dict() == {"a": "y", "b": "y", "c": "x"}
+    top = report.fragility.changes.query("change == 'top' and by == 'judges'").iloc[0]
+    assert top["size"] == 1 and top["second"] == "x"
+    assert "Without c, x is first." in str(report)
+
+
+def test_trust_of_scores_with_holes_says_that_it_does_not_search():
+    report = trust_report(read(long(SMALL).drop(index=0)))
+    assert report.fragility.changes["size"].isna().all()
+    assert "where every model has a score on every task" in str(report)
+
+
 def test_a_saved_board_is_the_same(tmp_path):
     RANKED.fit.save(tmp_path / "board.fit")
     again = load(tmp_path / "board.fit")
@@ -223,7 +263,7 @@ def test_the_lead_of_a_model_that_was_picked_is_not_overstated():
     assert corrected_lead(np.array([1.0, 0, -1]), np.eye(3)) is None
 
 
-def test_trust_says_that_it_goes_by_signs(tmp_path):
+def test_trust_says_that_it_goes_by_sizes(tmp_path):
     SCORES.rename_axis("model").to_csv(tmp_path / "board.csv")
     notes = json.loads(judgerank("trust", "board.csv", "--most", "1", "--json", cwd=tmp_path).stdout)["notes"]
     assert any("judgerank rank" in note for note in notes)

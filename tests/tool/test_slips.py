@@ -531,3 +531,12 @@ def test_what_is_refused_is_one_sentence():
             judgments_of(table)
         except JudgerankError as error:
             assert len(str(error).splitlines()) == 1
+
+
+def test_a_number_among_words_is_named_by_itself():
+    """Other words may be taken for no answer, and a number is not one of them."""
+    frame = pd.DataFrame({"model_a": "x", "model_b": "y", "winner": ["A", "B", "TIE", "NONE", "-1"]})
+    with pytest.raises(DataError, match=r"'-1'.*--winner-values -1=VALUE, VALUE being a, b, tie or unknown\.$"):
+        read(frame, winner_values={"other": "unknown"})
+    found = read(frame, winner_values={"other": "unknown", "-1": "unknown"})
+    assert found.frame["judge_preferred_model"].tolist() == ["a", "b", "c", "unknown", "unknown"]

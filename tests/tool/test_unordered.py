@@ -17,7 +17,7 @@ from judgerank.data.errors import DataError, JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import effective_trials, wilson
 from judgerank.model.members import GRADED_MEMBERS, JudgeValues
-from judgerank.ranking.choices import default_member
+from judgerank.ranking.choices import Settings, default_member
 from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.studies.leaderboards import by_model
 from judgerank.ranking.trust_report import trust_report
@@ -144,7 +144,8 @@ def test_scorers_that_agree_everywhere_give_true_errors_and_no_warnings(tmp_path
     )
     assert (both.tables["judges"][["low_discrimination", "high_discrimination"]].round(6) == 1).all(axis=None)
     both.to_html()
-    assert "the 2 judges carry as much information as 1.0 independent judges" in str(trust_report(both.judgments))
+    report = trust_report(both.judgments, Settings(model="judge_aware"))
+    assert "the 2 judges carry as much information as 1.0 independent judges" in str(report)
 
 
 def _with(frames):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import nctdtr, stdtrit
 
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.listing import counted, noun
 from judgerank.fits.result import Fit
 from judgerank.inference.score_sizes import ROUNDING, ScoreSizes
@@ -79,13 +80,34 @@ def fewest_to_change(sizes: ScoreSizes) -> tuple[int, int] | None:
     """
     if sizes.by_cluster is None:
         return None
-    first = int(np.argmax(sizes.scores))
-    ahead = -np.sort(sizes.by_cluster - sizes.by_cluster[:, [first]], axis=0)  # the largest are removed first
-    left = ahead.sum(axis=0) - np.cumsum(ahead, axis=0)
-    is_behind = left[:-1] < -ROUNDING * np.abs(ahead).max()
-    times = np.where(is_behind.any(axis=0), is_behind.argmax(axis=0) + 1, sizes.n_clusters)
+    times, _ = fewest_to_pass(sizes.by_cluster, int(np.argmax(sizes.scores)))
     rival = int(np.argmin(times))
     return (int(times[rival]), rival) if times[rival] < sizes.n_clusters else None
+
+
+def fewest_to_pass(by_cluster: FloatArray, first: int) -> tuple[IntArray, IntArray]:
+    """The fewest clusters without which each model has a higher mean than one of them, and which clusters.
+
+    Parameters
+    ----------
+    by_cluster : float array, shape (Q, N)
+        As `ScoreSizes.by_cluster`.
+    first : int
+        The model that is passed.
+
+    Returns
+    -------
+    times : int array, shape (N,)
+        How many are removed; Q where no removal does it.
+    order : int array, shape (Q, N)
+        Clusters in the order in which they are removed: first those in which the passed model is furthest ahead.
+    """
+    lead = by_cluster[:, [first]] - by_cluster
+    order = np.argsort(-lead, axis=0, kind="stable")
+    ahead = np.take_along_axis(lead, order, axis=0)
+    left = ahead.sum(axis=0) - np.cumsum(ahead, axis=0)
+    is_behind = left[:-1] < -ROUNDING * np.abs(ahead).max()
+    return np.where(is_behind.any(axis=0), is_behind.argmax(axis=0) + 1, len(lead)), order
 
 
 def tasks_to_separate(sizes: ScoreSizes, i: int, j: int, alpha: float, wanted: float = POWER) -> int | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, numbered
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
@@ -25,17 +26,20 @@ from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.fits.taste_test import TasteTest, taste_test
 from judgerank.model.naming import member
+from judgerank.ranking import score_boards
 from judgerank.ranking.choices import Settings, default_member, identified
 from judgerank.ranking.components import fit_member, parts_of
+from judgerank.ranking.findings import ranked_set
 from judgerank.ranking.recusal import Recusal, recusal_of
-from judgerank.ranking.study import MOST_SAMPLED, may_use_sizes
+from judgerank.ranking.study import MOST_SAMPLED, Component, Ranked, component_of, may_use_sizes
 from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
-from judgerank.trust.fragility import Fragility, RemovedRows, fragility
+from judgerank.trust.fragility import COLUMNS, OF_JUDGES, Fragility, RemovedRows, fragility
 from judgerank.trust.sentences import (
-    SWAP,
-    TIE,
+    CLUSTERS,
+    TASKS,
+    TITLES,
     at_least_sentence,
     legend,
     neighbours,
@@ -50,6 +54,15 @@ from judgerank.writing.targets import Outputs
 SECTION = "trust"  # by which an earlier report in a folder is known
 SHOWN = 10  # records in the text
 RECORD = "record"  # column: number of a judgment as it was read, from 1
+NO_ROWS = np.zeros(0, np.intp)
+INCOMPLETE = "it is sought where every model has a score on every task"
+ON_SCORES = (
+    "These are scores. Whole tasks are removed, and models are ranked by their mean scores on the others, as in "
+    "`judgerank rank`.",
+    "How many to remove so that two models no longer differ significantly is not sought for scores.",
+    "The effective number of judges and goodness of fit belong to models of judgments, so they are not reported. "
+    "To get them, go by which score is higher: --model judge_aware.",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,19 +193,15 @@ def trust_report(
         If they cannot be ranked, or nothing can be said of what would change that.
     """
     settings = settings or Settings()
-    numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
-    recusal, parts, fitted, tastes = _counted(replace(judgments, frame=numbered), settings)
-    part, remarks = parts[0], [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
-    if may_use_sizes(settings) and made_of_scores(part):
-        remarks.append(
-            "These are scores. This report goes by which score is higher, and `judgerank rank` by how much, so "
-            "the order and the removals may differ."
-        )
-    if len(parts) > 1:
-        remarks.append(
-            f"The comparisons fall into {len(parts)} components: no comparison connects their models. This report "
-            f"is on the largest component: {listed(part.comparisons.models)}."
-        )
+    every = replace(judgments, frame=judgments.frame.assign(**{RECORD: _numbers(judgments)}))
+    remarks = [*judgments.left_out_by_request, *judgments.warnings]
+    if may_use_sizes(settings) and made_of_scores(every):
+        ranked = ranked_set(every, settings)
+        if ranked.components[0].reported.errors.sizes is not None:
+            return _of_scores(ranked, remarks)
+    recusal, parts, fitted, tastes = _counted(every, settings)
+    part = parts[0]
+    remarks += [*recusal.sentences(), *_on_components(parts)]
     question = _behind(part, settings)[1]
     fragile = fragility(fitted, part.comparisons, question, settings.level, most, progress)
     fragile, panel = _with_single_judge(bounded(fragile), fitted, part.comparisons), None
@@ -211,6 +220,110 @@ def trust_report(
     ids = () if question is None else part.question_ids
     fit_tests = fitness_if_quick(fitted, part.comparisons, question, settings.level, ids, tastes)
     return TrustReport(part, fitted, fragile, panel, tuple(remarks), same, fit_tests)
+
+
+def _on_components(parts: Sequence[Judgments]) -> list[str]:
+    """Which of several components the report is on."""
+    if len(parts) == 1:
+        return []
+    return [
+        f"The comparisons fall into {len(parts)} components: no comparison connects their models. This report "
+        f"is on the largest component: {listed(parts[0].comparisons.models)}."
+    ]
+
+
+def _of_scores(ranked: Ranked, remarks: list[str]) -> TrustReport:
+    """The report on a board of scores, by the fit that ranks it."""
+    component = ranked.components[0]
+    said = [*remarks, *ranked.recusal.sentences(), *_on_components(ranked.parts), *ON_SCORES]
+    return TrustReport(
+        component.judgments, component.reported, _changes_of_scores(component), None, tuple(said), {}
+    )
+
+
+def _changes_of_scores(component: Component) -> Fragility:
+    """The fewest tasks without which models change places by mean score, and the ranking without each judge."""
+    c, judges = component.comparisons, _without_each(component)
+    found = [*_by_tasks(component)]
+    if len(judges) > 1:
+        first, second = (str(found[0][0][name]) for name in ("first", "second"))
+        others = judges[judges["top"].notna() & (judges["top"] != first)].head(1)
+        for judge, top in zip(others["judge"], others["top"], strict=True):
+            row = _removal("top", "judges", first, top, 1, len(judges))
+            found.insert(1, (row, np.flatnonzero(c.judge == c.judges.index(judge))))
+        if others.empty:
+            why = "no single judge does, and sets of judges are not tried"
+            found.insert(1, (_removal("top", "judges", first, second, None, len(judges), why), NO_ROWS))
+    changes = pd.DataFrame([row for row, _ in found], columns=COLUMNS)
+    return Fragility(
+        changes, tuple(RemovedRows(rows, np.asarray(c.count[rows], float)) for _, rows in found), judges
+    )
+
+
+def _by_tasks(component: Component) -> Iterator[tuple[dict[str, object], IntArray]]:
+    """Each change of places by the fewest tasks, and the comparisons on them; the first is that of the leader."""
+    judgments, units, sizes = component.judgments, component.settings.units, component.reported.errors.sizes
+    assert sizes is not None
+    ranked = np.argsort(-sizes.scores, kind="stable").tolist()
+    by, models = TASKS if sizes.n_tasks == sizes.n_clusters else CLUSTERS, component.comparisons.models
+    if sizes.by_cluster is None:
+        yield (
+            _removal("top", by, models[ranked[0]], models[ranked[1]], None, sizes.n_clusters, INCOMPLETE),
+            NO_ROWS,
+        )
+        return
+    cluster = numbered(judgments.unit(units[0]) if units else judgments.question)[1]
+    for change, i, j in [("top", ranked[0], ranked[1]), *(("swap", i, j) for i, j in pairwise(ranked))]:
+        times, order = score_boards.fewest_to_pass(sizes.by_cluster, i)
+        if change == "top" and times.min() < sizes.n_clusters:
+            j = int(times.argmin())
+        size = int(times[j]) if times[j] < sizes.n_clusters else None
+        why = "" if size else "it does better on no task"
+        rows = np.flatnonzero(np.isin(cluster, order[: size or 0, j]))
+        yield _removal(change, by, models[i], models[j], size, sizes.n_clusters, why), rows
+
+
+def _removal(
+    change: str, by: str, first: str, second: str, size: int | None, total: int, why: str = ""
+) -> dict[str, object]:
+    """A row of `Fragility.changes` on the smallest set there is."""
+    n, share = (pd.NA, np.nan) if size is None else (size, size / total)
+    return dict(zip(COLUMNS, (change, by, first, second, n, n, total, share, np.nan, why), strict=True))
+
+
+def _without_each(component: Component) -> pd.DataFrame:
+    """The ranking of scores without each judge, as `Fragility.judges`."""
+    judgments, settings, scores = component.judgments, component.settings, component.reported.scores
+    c, records = component.comparisons, np.flatnonzero(component.judgments.parsed)
+    rows: list[dict[str, object]] = []
+    before = _separated(component)
+    for k, judge in enumerate(c.judges if len(c.judges) > 1 else ()):
+        kept = np.flatnonzero(c.judge != k)
+        frame = judgments.frame.iloc[records[kept]].reset_index(drop=True)
+        rest = replace(judgments, frame=frame, comparisons=c.take(kept))
+        if len(parts_of(rest)) > 1:
+            rows.append({"judge": judge, "why": "without this judge there is no ranking"})
+            continue
+        alone = component_of(rest, component.reported.model, settings)
+        if alone.reported.errors.sizes is None:
+            rows.append({"judge": judge, "why": "without this judge, models have too few tasks in common"})
+            continue
+        fitted, now = alone.reported, _separated(alone)
+        row = {
+            "judge": judge,
+            "top": fitted.scores.idxmax(),
+            "moved": (fitted.ranks != component.reported.ranks).sum(),
+        }
+        row |= {"correlation": fitted.scores.rank().corr(scores.rank()), "why": ""}
+        rows.append(row | {"lost": len(before - now), "gained": len(now - before)})
+    table = pd.DataFrame(rows).reindex(columns=OF_JUDGES)
+    return table.astype(dict.fromkeys(["moved", "lost", "gained"], "Int64"))
+
+
+def _separated(component: Component) -> set[tuple[str, str]]:
+    """Pairs that differ significantly, the higher score first."""
+    pairs = component.pairs[component.pairs["separated"]]
+    return {*zip(pairs["first"], pairs["second"], strict=True)}
 
 
 def _counted(judgments: Judgments, settings: Settings) -> tuple[Recusal, list[Judgments], Fit, TasteTest | None]:
@@ -326,28 +439,27 @@ def _lines(report: TrustReport) -> Iterator[str]:
 
 
 def _title(report: TrustReport) -> str:
-    c = report.judgments.comparisons
-    size = counted(round(c.n_comparisons), "judgment")
+    c, sizes = report.judgments.comparisons, report.fitted.errors.sizes
+    how = f"--model {report.fitted.model.name}" if sizes is None else "differences by their sizes"
+    size = counted(sizes.n_tasks, "task") if sizes is not None else counted(round(c.n_comparisons), "judgment")
     if c.stages is not None:
         size = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
     return (
         f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
-        f"{counted(report.judgments.n_judges, 'judge')}, {size}, --model {report.fitted.model.name}"
+        f"{counted(report.judgments.n_judges, 'judge')}, {size}, {how}"
     )
 
 
 def _neighbours(table: pd.DataFrame) -> tuple[str, list[str]]:
     """A table for each kind of change, narrow enough for a terminal, below what it counts; and the legend."""
-    kinds = [kind for kind in (SWAP, TIE) if any(str(name).startswith(kind) for name in table)]
-    explained = list(legend(table))  # first a line for each kind
     tables = []
-    for kind, title in zip(kinds, explained, strict=False):
+    for kind, title in TITLES.items():
         names = {name: name.removeprefix(kind).strip() for name in map(str, table) if name.startswith(kind)}
-        rows = table[["first", "second", *names]].rename(columns=names)
-        rows = rows[(rows[[*names.values()]] != "").any(axis=1)]  # of pairs that can change so
-        title = title.partition(" (")[0]
-        tables.append(f"{title[0].upper()}{title[1:]}:\n{rows.to_string(index=False)}")
-    return "\n\n".join(tables), explained[len(kinds) :]
+        if names:
+            rows = table[["first", "second", *names]].rename(columns=names)
+            rows = rows[(rows[[*names.values()]] != "").any(axis=1)]  # of pairs that can change so
+            tables.append(f"{title}:\n{rows.to_string(index=False)}")
+    return "\n\n".join(tables), [*legend(table)]
 
 
 def _on_the_leader(report: TrustReport) -> list[str]:
@@ -376,6 +488,10 @@ def _first_records(report: TrustReport) -> Iterator[str]:
     records = report.records()
     records = records[records["set"] == 1]
     if not len(records):
+        return
+    if report.fitted.errors.sizes is not None:
+        by = report.fragility.changes["by"].iloc[0]
+        yield f"The {by} whose removal changes the leader: {listed(records['question_id'].astype(str).unique())}\n"
         return
     names = ["record", "question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]
     what = "judgments"

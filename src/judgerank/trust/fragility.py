@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from judgerank.reading.read import Source
 
 COLUMNS = ["change", "by", "first", "second", "at_least", "size", "total", "share", "forecast", "why"]
+OF_JUDGES = ["judge", "top", "moved", "correlation", "lost", "gained", "why"]
 NEAREST, CHALLENGERS = 10, 3  # next models in rank that are looked at, and of these tried as the new first
 NOT_TRIED = "not tried: others are nearer by the forecast"
 
@@ -54,11 +55,11 @@ class Fragility(Shown):
     ----------
     changes : DataFrame
         ``change`` (``top``: another model is first; ``swap``: two neighbours change places; ``separation``: two
-        neighbours are no longer separated), ``by`` (judgments, questions or judges), ``first, second``: the
-        models, as they are ranked; ``at_least``: how many any such set has, if none counts for more than three
-        times its forecast; ``size``: how many were left out, an upper bound of the fewest that would do;
-        ``total``: how many there are; ``share``; ``forecast``: what one linear step says; ``why``: why no set was
-        found, and ``size`` is missing.
+        neighbours are no longer separated), ``by`` (judgments, questions or judges; of scores, tasks), ``first,
+        second``: the models, as they are ranked; ``at_least``: how many any such set has, if none counts for more
+        than three times its forecast; ``size``: how many were left out, an upper bound of the fewest that would
+        do; ``total``: how many there are; ``share``; ``forecast``: what one linear step says; ``why``: why no set
+        was found, and ``size`` is missing.
     removed : tuple of RemovedRows
         The judgments of each, in the same order.
     judges : DataFrame
@@ -247,8 +248,9 @@ def _table(start: Part, alone: dict[str, Part]) -> pd.DataFrame:
             rows.append(row | {"lost": len(before - now), "gained": len(now - before)})
         except JudgerankError as error:
             rows.append(row | {"why": str(error)})
-    columns = ["judge", "top", "moved", "correlation", "lost", "gained", "why"]
-    return pd.DataFrame(rows).reindex(columns=columns).astype(dict.fromkeys(["moved", "lost", "gained"], "Int64"))
+    return (
+        pd.DataFrame(rows).reindex(columns=OF_JUDGES).astype(dict.fromkeys(["moved", "lost", "gained"], "Int64"))
+    )
 
 
 def _pairs_apart(part: Part) -> set[tuple[str, str]]:

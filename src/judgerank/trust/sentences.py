@@ -18,6 +18,11 @@ from judgerank.trust.refits import GROWTH
 from judgerank.trust.removal import SMALL
 
 SWAP, TIE = "swap by", "tie by"  # how columns of `neighbours` begin
+TITLES = {  # of what these columns count
+    SWAP: "Swap: how many to remove so that the two change places",
+    TIE: "Tie: how many to remove so that they no longer differ significantly",
+}
+TASKS, CLUSTERS = "tasks", "clusters of tasks"  # what is removed from scores, by an exact search
 FRAGILITY = "Fragility: "  # how the remark on it begins
 FEW = 0.01  # share of the judgments that are few to decide who is first
 MOST_PARAMETERS, MOST_ROWS = 500, 200_000  # beyond which a ranking says nothing of this by itself: it takes refits
@@ -49,6 +54,8 @@ def at_least_sentence(row: pd.Series) -> str:
     """How few would not do."""
     if pd.isna(row["size"]) or row["size"] == 1:
         return ""
+    if row["by"] in (TASKS, CLUSTERS):
+        return " Fewer would not."
     if row["at_least"] <= 2:
         return " No single one would."
     return f" Fewer than {row['at_least']:,} probably would not."
@@ -75,11 +82,7 @@ def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def legend(table: pd.DataFrame) -> Iterator[str]:
-    """What the columns and the entries of `neighbours` mean, as far as they occur."""
-    if any(str(name).startswith(SWAP) for name in table):
-        yield "swap: how many to remove so that the two change places"
-    if any(str(name).startswith(TIE) for name in table):
-        yield "tie: how many to remove so that they no longer differ significantly (empty where they do not)"
+    """What the entries of `neighbours` mean, as far as they occur."""
     entries = [str(entry) for entry in table.drop(columns=["first", "second"]).to_numpy().ravel()]
     between = next((entry for entry in entries if "-" in entry.strip("-")), None)
     if between is not None:
@@ -89,7 +92,8 @@ def legend(table: pd.DataFrame) -> Iterator[str]:
             f"bound: each changes the result by at most {GROWTH:.0f} times its forecast)"
         )
     if any(entry.isdigit() for entry in entries):
-        yield f"a single number: the exact minimum (searched for up to {SMALL})"
+        is_exact = any(str(name).endswith(TASKS) for name in table)
+        yield f"a single number: the exact minimum{'' if is_exact else f' (searched for up to {SMALL})'}"
     if "--" in entries:
         yield "--: no such set was found"
 

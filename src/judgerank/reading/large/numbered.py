@@ -319,7 +319,9 @@ def _columns(
             raise DataError(f"there are winners in {' and in '.join(winners)} (--column winner=NAME chooses one)")
         twice = next((name for name in used.values() if source.columns.count(name) > 1), None)
         if twice is not None:
-            raise DataError(f"the table has {source.columns.count(twice)} columns {twice!r}")
+            raise DataError(
+                f"the table has {source.columns.count(twice)} columns {twice!r}: give each a name of its own"
+            )
     selected = {key: name for key, name in used.items() if key != "question" or key in (*required, *optional)}
     return selected, layout, sample
 

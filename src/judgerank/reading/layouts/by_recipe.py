@@ -42,10 +42,11 @@ MADE = "{} by recipe"  # the name of a column that is made for a key
 
 @cache
 def recipes() -> tuple[Recipe, ...]:
-    """All recipes, by the names of their files."""
+    """All recipes, by the names of their files; a file may hold several ``[[forms]]`` of one project."""
     folder = files("judgerank.reading").joinpath("recipes")
     paths = sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda path: path.name)
-    return tuple(tomllib.loads(path.read_text("utf-8")) for path in paths)
+    contents = [tomllib.loads(path.read_text("utf-8")) for path in paths]
+    return tuple(recipe for content in contents for recipe in content.get("forms", [content]))
 
 
 def prepared(recipe: Recipe, table: Table) -> Table:
@@ -160,8 +161,10 @@ def _is_nothing(value: object) -> bool:
 
 
 def _made(frame: pd.DataFrame, rule: Mapping[str, Any]) -> pd.Series:
-    """A column by one of the rules: the first flag that is true, or which of two numbers is more, or less."""
+    """A column by a rule: the first true flag, which of two numbers is more or less, or falling ranks."""
     ((kind, what),) = rule.items()
+    if kind == "descending":
+        return pd.Series(-_numbers(frame, what[0]))
     if kind == "reaction":
         signs = _made(frame, {"flags": {what["for"]: 1.0, what["against"]: -1.0}})
         is_first = (values(frame, what["of"]) == values(frame, what["first"])).map({True: 1.0, False: -1.0})

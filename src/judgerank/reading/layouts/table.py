@@ -305,7 +305,7 @@ def values(table: pd.DataFrame, name: str) -> pd.Series:
     """A column; missing values as None."""
     column = table[name]
     if isinstance(column, pd.DataFrame):
-        raise DataError(f"the table has {column.shape[1]} columns {name!r}")
+        raise DataError(f"the table has {column.shape[1]} columns {name!r}: give each a name of its own")
     column = column.astype(object)
     return column.where(column.notna(), None).reset_index(drop=True)
 

@@ -238,7 +238,8 @@ def _candidates(table: Table) -> list[str]:
     return [
         name
         for name, texts in _texts_by_column(table).items()
-        if texts & wins or (len(texts) <= MOST_WORDS and texts <= words.keys() | everyday(texts, models).keys())
+        if texts.keys() & wins
+        or (len(texts) <= MOST_WORDS and texts.keys() <= words.keys() | everyday(texts, models).keys())
     ]
 
 
@@ -246,8 +247,8 @@ def _models_in(table: Table) -> set[str]:
     return {value for name in PAIR for value in values(table.frame, name) if isinstance(value, str)}
 
 
-def _texts_by_column(table: Table) -> dict[str, set[str]]:
-    """The different words in every column that could be a judge's."""
+def _texts_by_column(table: Table) -> dict[str, dict[str, None]]:
+    """The different words in every column that could be a judge's, in the order of the records."""
     specified = {name for key, name in table.specified.items() if key != "judges"}
     excluded = {name for names in _pair_and_question().values() for name in names} | specified
     by_column = {}
@@ -255,14 +256,14 @@ def _texts_by_column(table: Table) -> dict[str, set[str]]:
         is_free = isinstance(name, str) and name not in excluded and plain(name) not in COUNTS
         if is_free and not OF_REPLIES.fullmatch(plain(name)):
             texts = (word(value) for value in values(table.frame, name))
-            by_column[name] = {text for text in texts if text is not None and text.strip()}
+            by_column[name] = dict.fromkeys(text for text in texts if text is not None and text.strip())
     return {name: column_texts for name, column_texts in by_column.items() if column_texts}
 
 
 def _everyday_in(table: Table) -> dict[str, str]:
     """Letters of everyday words in the columns of judges."""
     by_column = _texts_by_column(table)
-    texts = {text for name in _judges(table) for text in by_column.get(name, ())}  # a silent judge has none
+    texts = (text for name in _judges(table) for text in by_column.get(name, ()))  # a silent judge has none
     return everyday(texts, _models_in(table))
 
 

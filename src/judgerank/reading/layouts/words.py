@@ -164,9 +164,9 @@ def normal(text: str) -> str:
 
 
 def everyday(cells: Iterable[object], models: Iterable[object]) -> dict[str, str]:
-    """Letters of everyday words for a winner; a word that names a model is none."""
+    """Letters of everyday words for a winner, in the order of the records; a word that names a model is none."""
     names = set(map(normal, {model for model in models if isinstance(model, str)}))
-    texts = {text for value in cells if (text := word(value)) is not None} - ANSWERS.keys()
+    texts = dict.fromkeys(text for value in cells if (text := word(value)) is not None and text not in ANSWERS)
     letters = {text: letter_of(normal(text)) or verdict_of(text) for text in texts if normal(text) not in names}
     return {text: letter for text, letter in letters.items() if letter is not None}
 
@@ -313,7 +313,7 @@ def _remedy(value: object, spoken: Iterable[str | None], known_words: Collection
     if not isinstance(value, str | int | float | np.number):
         return "A winner is one word or number: name another column (--column winner=NAME)"
     unknown = list(dict.fromkeys(text for text in spoken if text and text.strip() and text not in known_words))
-    rest = "--winner-values other=unknown takes all other words for no answer"
+    rest = "" if number(value) is not None else "--winner-values other=unknown takes all other words for no answer"
     if len(str(value)) > LONGEST:
         return (
             "If these are whole replies, let each end with its verdict, such as [[A]], [[B]] or [[C]] for a tie, "
@@ -322,7 +322,7 @@ def _remedy(value: object, spoken: Iterable[str | None], known_words: Collection
     options = " ".join(f"--winner-values {shlex.quote(f'{text}=VALUE')}" for text in unknown[:FEW_WORDS])
     more = f" (and {len(unknown) - FEW_WORDS:,} more words)" if len(unknown) > FEW_WORDS else ""
     means = "it means" if len(unknown) == 1 else "each means"
-    return f"Say what {means}: {options}{more}, VALUE being a, b, tie or unknown. {rest}"
+    return f"Say what {means}: {options}{more}, VALUE being a, b, tie or unknown. {rest}".rstrip()
 
 
 def _in_order(words: Iterable[str]) -> list[str]:
@@ -345,6 +345,8 @@ def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[st
     """
     texts = {text for text in spoken if text is not None and text.strip()}
     if words.get(OTHER) == "unknown":
+        if any(words.get(text) in SWAPPED and not _is_number(text) for text in texts):
+            return {}  # winners are words: a number among them is to be spoken of by itself
         texts = {text for text in texts if text in words or _is_number(text)}
     open_ = texts - words.keys()
     if not open_ or not all(_is_number(text) for text in open_):
