@@ -74,10 +74,19 @@ class OwnTests:
         first is not ahead.
         """
         least = np.full_like(self.leads, np.nan)
-        for i, j in zip(*np.nonzero((self.leads > 0) & (self.shares > NEAR_HALF)), strict=True):
-            share, tail = min(float(self.shares[i, j]), 1.0), float(ndtr(-self.leads[i, j]))
-            least[i, j] = logit(betaincinv(*_counts(share, tail), (1 - level) / 2))
+        least[self._ahead] = logit(betaincinv(*self._binomials, (1 - level) / 2))
         return least
+
+    @property
+    def _ahead(self) -> BoolArray:
+        return (self.leads > 0) & (self.shares > NEAR_HALF)
+
+    @cached_property
+    def _binomials(self) -> FloatArray:
+        """Parameters (`_counts`) of those who are ahead, shape (2, P)."""
+        shares, tails = np.minimum(self.shares[self._ahead], 1.0), ndtr(-self.leads[self._ahead])
+        pairs = zip(shares.tolist(), tails.tolist(), strict=True)
+        return np.array([_counts(share, tail) for share, tail in pairs]).reshape(-1, 2).T
 
 
 def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | None:
