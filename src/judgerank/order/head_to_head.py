@@ -66,27 +66,19 @@ class OwnTests:
         among = np.ix_(chosen, chosen)
         return OwnTests(self.leads[among], self.alone[among], self.shares[among])
 
-    def least_leads(self, level: float) -> FloatArray:
-        """How far each model is at least ahead of each other one, in log-odds; shape (N, N).
+    def least_lead(self, i: IntArray, j: IntArray, level: float) -> FloatArray:
+        """How far models are at least ahead of others, in log-odds, by pair; shape (P,).
 
         The end of the interval by Clopper and Pearson (1934), for the share won of as many comparisons as have the
         test's p-value. It is above zero exactly if that p-value is at most one minus the level. Missing where the
         first is not ahead.
         """
-        least = np.full_like(self.leads, np.nan)
-        least[self._ahead] = logit(betaincinv(*self._binomials, (1 - level) / 2))
+        leads, shares, least = self.leads[i, j], self.shares[i, j], np.full(len(i), np.nan)
+        ahead = (leads > 0) & (shares > NEAR_HALF)
+        for pair in np.flatnonzero(ahead).tolist():
+            counts = _counts(min(float(shares[pair]), 1.0), float(ndtr(-leads[pair])))
+            least[pair] = logit(betaincinv(*counts, (1 - level) / 2))
         return least
-
-    @property
-    def _ahead(self) -> BoolArray:
-        return (self.leads > 0) & (self.shares > NEAR_HALF)
-
-    @cached_property
-    def _binomials(self) -> FloatArray:
-        """Parameters (`_counts`) of those who are ahead, shape (2, P)."""
-        shares, tails = np.minimum(self.shares[self._ahead], 1.0), ndtr(-self.leads[self._ahead])
-        pairs = zip(shares.tolist(), tails.tolist(), strict=True)
-        return np.array([_counts(share, tail) for share, tail in pairs]).reshape(-1, 2).T
 
 
 def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | None:
