@@ -291,7 +291,10 @@ class Comparisons(Choices, Shown):
     def heard(self) -> Comparisons:
         """The same with the judges that have a row."""
         has_row = np.bincount(self.judge, minlength=len(self.judges)) > 0
-        return self if has_row.all() else self.with_judges(compress(self.judges, has_row))
+        if has_row.all():
+            return self
+        number = (np.cumsum(has_row) - 1).astype(np.int32)
+        return replace(self, judges=tuple(compress(self.judges, has_row)), judge=number[self.judge])
 
     def with_judges(self, names: Iterable[str]) -> Comparisons:
         """Keep the comparisons of these judges, who must be among them; models stay as they are."""

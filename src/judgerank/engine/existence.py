@@ -288,26 +288,38 @@ def _ordered_by_a_margin(
 ) -> BoolArray:
     """Judges for whom s_other <= s_one + margin can hold for all votes, not always as an equality; shape (K,).
 
-    By Bellman and Ford, all judges at once. A shortest path has fewer than n steps of one, so that anything lower
-    comes from a negative cycle.
+    By Bellman and Ford, all judges at once. Where the steps by which nodes were last reached close a cycle, that
+    is negative (Cherkassky and Goldberg, 1999); they are followed after 1, 2, 4, ... rounds.
     """
     order = np.argsort(lower, kind="stable")
     judge, upper, lower, margin = judge[order], upper[order], lower[order], margin[order]
-    distance, is_cyclic, steepest = np.zeros(n * k), np.zeros(k, bool), np.abs(margin).max(initial=1.0)
-    for _ in range(n * k):
+    distance, is_cyclic, reached_from = np.zeros(n * k), np.zeros(k, bool), np.arange(n * k)
+    for step in range(1, n * k + 1):
         starts = np.flatnonzero(np.r_[True, lower[1:] != lower[:-1]])
-        nearest = np.minimum.reduceat(distance[upper] + margin, starts)
+        lengths = distance[upper] + margin
+        nearest = np.minimum.reduceat(lengths, starts)
         changed = np.zeros(k, bool)
         targets = lower[starts]
         shorter = nearest < distance[targets]
         changed[judge[starts[shorter]]] = True
+        is_last = lengths < distance[lower]
+        is_last[is_last] = lengths[is_last] == nearest[np.searchsorted(targets, lower[is_last])]
+        reached_from[lower[is_last]] = upper[is_last]
         settled = ~changed[judge]
         slack = distance[upper] + margin - distance[lower]
         is_cyclic[judge[settled & (slack > 0)]] = True
         distance[targets[shorter]] = nearest[shorter]
-        endless = distance.reshape(k, n).min(axis=1) <= -n * steepest
-        going = (changed & ~endless)[judge]
+        is_endless = np.zeros(k, bool) if step & (step - 1) else _on_cycle(reached_from).reshape(k, n).any(axis=1)
+        going = (changed & ~is_endless)[judge]
         if not going.any():
             return is_cyclic
         judge, upper, lower, margin = judge[going], upper[going], lower[going], margin[going]
     return is_cyclic
+
+
+def _on_cycle(reached_from: IntArray) -> BoolArray:
+    """Nodes from which the steps backwards, shape (V,), never come to one that was reached from itself, a root."""
+    origin = reached_from
+    for _ in range(len(origin).bit_length()):
+        origin = origin[origin]
+    return np.asarray(reached_from[origin] != origin, bool)

@@ -78,9 +78,9 @@ def _solve(
     )
     solved = solved.reshape(-1, len(schur) + 1)
     rows = cross.reshape(-1, len(schur))
-    schur = schur - rows.T @ solved[:, :-1]
+    lifted = schur - rows.T @ solved[:, :-1]
     right = right - rows.T @ solved[:, -1]
-    lifted = schur + mean / len(schur)
+    lifted += mean / len(schur)
     if model.weighs_judges:
         s = parameters.scores / max(float(np.sqrt(parameters.scores @ parameters.scores)), np.finfo(float).tiny)
         lifted += mean * (s[:, None] * s)

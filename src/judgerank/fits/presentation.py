@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray
+from judgerank.data.cache import remembered
 from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.data.listing import counted
 from judgerank.data.modules import needed
@@ -183,6 +184,7 @@ def _chances(fitted: Uncertainty, score: float, rest: FloatArray) -> FloatArray:
     return win_probability(fitted, score - rest, (score + rest) / 2)
 
 
+@remembered
 def pairs(fitted: Uncertainty, level: float) -> pd.DataFrame:
     """Every pair of models as in `order.pairs.pairwise`; of a fit without intervals, the differences alone."""
     orders = orders_of(fitted)

@@ -24,15 +24,22 @@ def two_sided(z: FloatArray, degrees_of_freedom: Freedom = np.inf) -> FloatArray
 
 def lower_tail(z: FloatArray, degrees_of_freedom: Freedom) -> FloatArray:
     """Probability that a normal variable, or Student's, is below z; missing where degrees of freedom are."""
-    few = ~np.isinf(degrees_of_freedom)
-    return np.asarray(np.where(few, stdtr(np.where(few, degrees_of_freedom, 1.0), z), ndtr(z)))
+    return _normal_or_student(ndtr, stdtr, z, degrees_of_freedom)
 
 
 def quantile(probability: FloatArray | float, degrees_of_freedom: Freedom) -> FloatArray:
     """The inverse of `lower_tail`."""
-    few = ~np.isinf(degrees_of_freedom)
-    of_student = stdtrit(np.where(few, degrees_of_freedom, 1.0), probability)
-    return np.asarray(np.where(few, of_student, ndtri(probability)))
+    return _normal_or_student(ndtri, stdtrit, probability, degrees_of_freedom)
+
+
+def _normal_or_student(
+    normal: np.ufunc, student: np.ufunc, argument: FloatArray | float, degrees_of_freedom: Freedom
+) -> FloatArray:
+    """A function of the normal distribution, of Student's where the degrees of freedom are few."""
+    values, degrees = np.broadcast_arrays(np.asarray(argument, float), np.asarray(degrees_of_freedom, float))
+    result = np.array(normal(values))
+    student(degrees, values, out=result, where=~np.isinf(degrees))
+    return result
 
 
 def at_degrees(z: FloatArray, degrees: Freedom, common: float) -> FloatArray:

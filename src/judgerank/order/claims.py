@@ -165,10 +165,12 @@ class Claims:
             while not is_shown[i, i:][alike[i, i:]].all():
                 j = i + int(np.argmax(alike[i, i:] & ~is_shown[i, i:]))
                 members, fits = [i], alike[i].copy()
-                for k in [j, *range(n)]:
-                    if fits[k] and k not in members:
+                fits[i] = False
+                for k in [j, *np.flatnonzero(fits).tolist()]:
+                    if fits[k]:
                         members.append(k)
                         fits &= alike[k]
+                        fits[k] = False
                 is_shown[np.ix_(members, members)] = True
                 for k in members:
                     letters[k] += letter(number)

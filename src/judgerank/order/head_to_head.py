@@ -66,17 +66,18 @@ class OwnTests:
         among = np.ix_(chosen, chosen)
         return OwnTests(self.leads[among], self.alone[among], self.shares[among])
 
-    def least_leads(self, level: float) -> FloatArray:
-        """How far each model is at least ahead of each other one, in log-odds; shape (N, N).
+    def least_lead(self, i: IntArray, j: IntArray, level: float) -> FloatArray:
+        """How far models are at least ahead of others, in log-odds, by pair; shape (P,).
 
         The end of the interval by Clopper and Pearson (1934), for the share won of as many comparisons as have the
         test's p-value. It is above zero exactly if that p-value is at most one minus the level. Missing where the
         first is not ahead.
         """
-        least = np.full_like(self.leads, np.nan)
-        for i, j in zip(*np.nonzero((self.leads > 0) & (self.shares > NEAR_HALF)), strict=True):
-            share, tail = min(float(self.shares[i, j]), 1.0), float(ndtr(-self.leads[i, j]))
-            least[i, j] = logit(betaincinv(*_counts(share, tail), (1 - level) / 2))
+        leads, shares, least = self.leads[i, j], self.shares[i, j], np.full(len(i), np.nan)
+        ahead = (leads > 0) & (shares > NEAR_HALF)
+        for pair in np.flatnonzero(ahead).tolist():
+            counts = _counts(min(float(shares[pair]), 1.0), float(ndtr(-leads[pair])))
+            least[pair] = logit(betaincinv(*counts, (1 - level) / 2))
         return least
 
 

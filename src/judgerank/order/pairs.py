@@ -484,8 +484,9 @@ def _intervals(order: Order, is_sure: BoolArray, level: float) -> tuple[FloatArr
         low = np.where(by_fit, fit_low, np.clip(low[1], fit_low - width, fit_low))
         high = np.where(by_fit, fit_high, np.clip(high[1], fit_high, fit_high + width))
         if order.head_to_head is not None:
-            exact = np.where(order.by_own[i, j], order.head_to_head.least_leads(level)[i, j], np.nan)
-            low = np.where(low > 0, low, np.fmax(low, np.minimum(exact, difference[0])))
+            exact = np.flatnonzero(order.by_own[i, j] & ~(low > 0))
+            least = order.head_to_head.least_lead(i[exact], j[exact], level)
+            low[exact] = np.fmax(low[exact], np.minimum(least, difference[0, exact]))
     else:
         low, high = fit_low, fit_high
     low = np.where(is_sure, np.maximum(low, ROUNDING * difference[0]), np.minimum(low, 0.0))

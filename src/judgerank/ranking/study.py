@@ -185,11 +185,17 @@ class Component:
         JudgerankError
             As `fit_member.fit_member`.
         """
-        return fit_member(replace(self.comparisons, columns=None), model, self.settings.solver)
+        return fit_member(self._without_columns, model, self.settings.solver)
 
     def refit_exactly(self, model: str | Model) -> Fit:
         """Fit another member without shrinkage, and without advice to shrink where there is no maximum."""
-        return fit_highest(replace(self.comparisons, columns=None), model)
+        return fit_highest(self._without_columns, model)
+
+    @cached_property
+    def _without_columns(self) -> Comparisons:
+        """The comparisons without columns; themselves if they have none, with all that was computed of them."""
+        c = self.comparisons
+        return c if c.columns is None else replace(c, columns=None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from judgerank.data.arrays import FloatArray, numbered
 from judgerank.data.cache import remembered
@@ -227,8 +228,8 @@ def information_share(fitted: Fit) -> pd.Series:
     """Share of each judge in what is known of the scores, given the discriminations; they sum to one.
 
     The leverage of a comparison, w (e_i - e_j)'L^+ (e_i - e_j) with w its information and L the sum of all, summed
-    over a judge's comparisons and divided by N - 1. NaN where the fit is no maximum. Where questions have effects,
-    every comparison counts as if it were alone on its question.
+    over a judge's comparisons and divided by N - 1. NaN where the fit is no maximum, or L is singular. Where
+    questions have effects, every comparison counts as if it were alone on its question.
     """
     c, judges = fitted.comparisons, list(fitted.comparisons.judges)
     if not fitted.converged and fitted.solution.alone is None:
@@ -241,8 +242,11 @@ def information_share(fitted: Fit) -> pd.Series:
     laplacian += laplacian.T
     laplacian[range(n), range(n)] -= laplacian.sum(axis=1)
     lifted = laplacian + np.trace(laplacian) / n**2  # the shift of all scores, which nothing is known of
-    v = np.linalg.pinv(lifted, hermitian=True)
-    leverage = weight * (v[i, i] + v[j, j] - 2 * v[i, j])
+    half, failed = dpotrf(lifted, lower=True)
+    if failed:
+        return pd.Series(np.nan, judges, name="information")
+    v = dpotri(half, lower=True, overwrite_c=True)[0]
+    leverage = weight * (v[i, i] + v[j, j] - 2 * v[np.maximum(i, j), np.minimum(i, j)])
     by_judge = np.bincount(c.judge, leverage, len(judges))
     return pd.Series(by_judge / by_judge.sum(), judges, name="information")
 
