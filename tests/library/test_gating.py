@@ -16,7 +16,7 @@ from judgerank.gating.gate import gate, more_needed
 from judgerank.gating.outputs import as_dict, five_lines, warnings
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
-from judgerank.gating.verdict_text import sentence, table, what_decides
+from judgerank.gating.verdict_text import sentence, table, warnings, what_decides
 from judgerank.order.flips import p_above
 
 

@@ -24,7 +24,7 @@ from judgerank.gating import verdict_page
 from judgerank.gating.gate import gate
 from judgerank.gating.outputs import as_dict, verdict_line, warnings
 from judgerank.gating.rule import Rule
-from judgerank.gating.verdict_text import sentence, table
+from judgerank.gating.verdict_text import sentence, table, verdict_line, warnings
 from judgerank.reading.cells_in_sql import columns_in
 from judgerank.reading.large import from_engine
 from replication.config import ROOT

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from judgerank.data.listing import counted, listed
+from judgerank.data.listing import counted
 from judgerank.gating.callers import OUTPUT, SUMMARY, append, as_called
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.gate import Gate
@@ -18,26 +18,20 @@ from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule, score_of
 from judgerank.gating.shared_bias import WithinJudges
 from judgerank.gating.verdict_text import (
-    UNKNOWN_ORDER,
     deciding,
     is_hidden,
     markdown,
     on_category,
-    on_judges,
-    own_maker_row,
     p_text,
-    preference_rate,
     protection_of,
     sentence,
     share,
     shown,
     shown_on,
     table,
-    ties_row,
+    verdict_line,
+    warnings,
     what_decides,
-    where_different,
-    where_silent,
-    without_signal,
 )
 
 RULE = (
@@ -214,18 +208,6 @@ def five_lines(result: Result, page: str | None = None) -> list[str]:
     return [verdict_line(result), *(f"  {name:<10}{said}" for name, said in rows.items() if said)]
 
 
-def verdict_line(result: Result) -> str:
-    """The verdict, how often the candidate is preferred, and where it is significantly worse."""
-    how, worst = "", result.worst_category
-    if result.verdict == BLOCK:
-        how = ": different" if result.rule.mode == EQUIVALENCE else ": worse"
-    elif result.verdict == SHIP and result.rule.mode == TWO_SIDED:
-        how = ": better"
-    if result.verdict != BLOCK and worst is not None and is_hidden(result, worst):
-        how += f", but it is significantly worse on {shown(worst.name)}"
-    return f"{result.verdict.capitalize()}. {preference_rate(result)}{how}."
-
-
 def _evidence(result: Result) -> str:
     rule, criterion = result.rule, deciding(result)
     seen = criterion.evidence
@@ -257,34 +239,6 @@ def _worst_group(result: Result) -> str:
     return on_category(result, worst) + (
         f"; to make it count: {protection_of(worst)}" if is_hidden(result, worst) else ""
     )
-
-
-def warnings(result: Result) -> list[str]:
-    """What speaks against resting on the verdict, the most serious first."""
-    own, rule = own_maker_row(result), result.rule
-    differs = {result.with_related, result.without_related} - {None, result.verdict}
-    could_decide = [other for other in result.by_other_units if 0.5**other.size <= rule.level]
-    silent = sorted({name for criterion in result.criteria for name in criterion.silent})
-    n_lost = sum(criterion.checks.n_lost for criterion in result.criteria)
-    ties = ties_row(result)
-    found = [
-        result.own.condition,
-        ties[1] if ties else "",
-        *where_different(result),
-        *without_signal(result),
-        own[1] if own and differs else "",
-        *where_silent(result),
-        f"There is no answer from {listed(silent)}" if silent else "",
-        f"A ship counts {counted(n_lost, 'missing answer')} as losses" if n_lost else "",
-        *(
-            f"If values of {other.name} were sampled, the verdict is {other.verdict}: --cluster {other.name}"
-            for other in could_decide
-            if other.verdict != result.verdict
-        ),
-        on_judges(deciding(result), rule) if result.verdict != INCONCLUSIVE else "",
-        UNKNOWN_ORDER if deciding(result).scores.order == "unknown" else "",
-    ]
-    return [f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in found if text]
 
 
 def _next_step(result: Result, page: str | None) -> str:

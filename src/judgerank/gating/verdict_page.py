@@ -16,7 +16,6 @@ from judgerank.gating.answer_pairs import Pair, Text
 from judgerank.gating.decision import INCONCLUSIVE, Category, Evidence
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import ASKED, BASELINES, CANDIDATES, Judged
-from judgerank.gating.outputs import verdict_line, warnings
 from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule
 from judgerank.gating.verdict_text import (
     deciding,
@@ -25,6 +24,8 @@ from judgerank.gating.verdict_text import (
     share,
     shown_on,
     table,
+    verdict_line,
+    warnings,
     what_decides,
 )
 from judgerank.pages import render

@@ -11,7 +11,7 @@ from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import counted, listed
 from judgerank.gating.callers import as_text
 from judgerank.gating.checks import place_of_all
-from judgerank.gating.decision import INCONCLUSIVE, Category
+from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, THIS_PANEL, TWO_SIDED, WIN_RATE, Rule, score_of
 from judgerank.gating.scores import Scores
@@ -543,3 +543,43 @@ def markdown(result: Result) -> str:
 def shown(name: str) -> str:
     """A name that fits into a sentence."""
     return listed([name])
+
+
+def verdict_line(result: Result) -> str:
+    """The verdict, how often the candidate is preferred, and where it is significantly worse."""
+    how, worst = "", result.worst_category
+    if result.verdict == BLOCK:
+        how = ": different" if result.rule.mode == EQUIVALENCE else ": worse"
+    elif result.verdict == SHIP and result.rule.mode == TWO_SIDED:
+        how = ": better"
+    if result.verdict != BLOCK and worst is not None and is_hidden(result, worst):
+        how += f", but it is significantly worse on {shown(worst.name)}"
+    return f"{result.verdict.capitalize()}. {preference_rate(result)}{how}."
+
+
+def warnings(result: Result) -> list[str]:
+    """What speaks against resting on the verdict, the most serious first."""
+    own, rule = own_maker_row(result), result.rule
+    differs = {result.with_related, result.without_related} - {None, result.verdict}
+    could_decide = [other for other in result.by_other_units if 0.5**other.size <= rule.level]
+    silent = sorted({name for criterion in result.criteria for name in criterion.silent})
+    n_lost = sum(criterion.checks.n_lost for criterion in result.criteria)
+    ties = ties_row(result)
+    found = [
+        result.own.condition,
+        ties[1] if ties else "",
+        *where_different(result),
+        *without_signal(result),
+        own[1] if own and differs else "",
+        *where_silent(result),
+        f"There is no answer from {listed(silent)}" if silent else "",
+        f"A ship counts {counted(n_lost, 'missing answer')} as losses" if n_lost else "",
+        *(
+            f"If values of {other.name} were sampled, the verdict is {other.verdict}: --cluster {other.name}"
+            for other in could_decide
+            if other.verdict != result.verdict
+        ),
+        on_judges(deciding(result), rule) if result.verdict != INCONCLUSIVE else "",
+        UNKNOWN_ORDER if deciding(result).scores.order == "unknown" else "",
+    ]
+    return [f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in found if text]
