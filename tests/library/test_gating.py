@@ -13,10 +13,10 @@ from scipy.stats import beta, binom, norm
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.gating.decision import Evidence, evidence, holm, largest, least, outcome, p_not_above, p_not_below
 from judgerank.gating.gate import gate, more_needed
-from judgerank.gating.outputs import as_dict
+from judgerank.gating.outputs import as_dict, five_lines, warnings
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
-from judgerank.gating.verdict_text import five_lines, sentence, table, warnings, what_decides
+from judgerank.gating.verdict_text import sentence, table, warnings, what_decides
 from judgerank.order.flips import p_above
 
 
@@ -666,7 +666,8 @@ def test_nothing_is_decided_by_judges_who_pick_one_place_whoever_is_shown_there(
 def test_few_answers_that_all_pick_one_place_call_for_other_judges_and_not_for_more_questions():
     first = np.ones(5)
     found = gate(in_both_orders((first, 1 - first)), "old", "new")
-    assert found.verdict == "inconclusive" and not found.criteria[0].checks.go_by_place
+    assert found.verdict == "inconclusive" and found.needed is None
+    assert not found.criteria[0].checks.go_by_place
     assert what_decides(found).startswith("All answers so far pick the first place, whichever variant is shown")
     assert dict(table(found))["position"] == "every judge saw both orders, and one place is picked in either"
     but_one = in_both_orders((np.r_[first[1:], 0.0], 1 - first))

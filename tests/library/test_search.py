@@ -341,12 +341,12 @@ def test_a_judge_runs_off_as_long_as_its_judgments_count_more_often(monkeypatch)
 @pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
 def test_judges_who_can_run_off_are_those_of_a_linear_program(member):
     model, seen = MODELS[member], set()
-    for seed in range(8):
-        cells = thin(seed, 6, 4, 70).aggregate()
+    for seed in range(24):
+        cells = thin(seed, *((6, 4, 70), (15, 2, 300), (30, 2, 700))[seed % 3]).aggregate()
         alone = [cells.with_judges([judge]) for judge in cells.judges]
         expected = [k for k, own in enumerate(alone) if rising_direction(own, model) is not None]
         assert separable_judges(cells, model).tolist() == expected
-        seen |= {k in expected for k in range(4)}
+        seen |= {k in expected for k in range(len(cells.judges))}
     assert seen == {True, False}
 
 

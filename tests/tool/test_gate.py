@@ -22,7 +22,7 @@ from judgerank.cli.commands import COMMANDS
 from judgerank.data.errors import DataError
 from judgerank.gating import verdict_page
 from judgerank.gating.gate import gate
-from judgerank.gating.outputs import as_dict
+from judgerank.gating.outputs import as_dict, verdict_line, warnings
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import sentence, table, verdict_line, warnings
 from judgerank.reading.cells_in_sql import columns_in
@@ -145,7 +145,7 @@ def test_models_that_nobody_compared_are_refused_with_what_to_do(tmp_path):
     done = run(tmp_path / "apart.csv")
     assert done.exit_code == 3
     assert "nobody compared 'old' with 'new': have judges compare their answers" in done.output
-    assert "there is no model 'mine': name another one with --baseline" in (
+    assert "there is no model 'mine': name another baseline" in (
         run(tmp_path / "apart.csv", "--baseline", "mine", "--candidate", "new").output
     )
 

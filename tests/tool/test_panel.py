@@ -397,9 +397,9 @@ def test_the_verdict_worries_about_components_and_records_without_questions():
     other = one.assign(model_a="n" + one["model_a"], model_b="n" + one["model_b"])
     said = verdict(rank(pd.concat([one, other]).drop(columns="question")))
     told = " ".join(said.warnings)
-    assert re.search(r"\b2 groups of models\b", told)
-    assert said.headline.startswith("No overall leader: two groups ")
-    assert "first group" in said.lead and "for all its models" in said.lead
+    assert re.search(r"\b2 components\b", told)
+    assert said.headline.startswith("No overall leader: the models form two components ")
+    assert "first component" in said.lead and "for all its models" in said.lead
     assert re.search(r"\bcompare n?m\d with n?m\d\b", said.next)
     assert "question=NAME" in told
 

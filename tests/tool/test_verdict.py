@@ -436,7 +436,7 @@ def test_tastes_are_settled_by_more_judges_and_not_by_more_of_their_answers():
     assert advice.tastes_matter(fitted) and not advice.tastes_matter(fitted.for_this_panel())
     assert advice.cost_of_pair(fitted.for_this_panel(), best, second) is not None
     assert advice.cost_of_pair(fitted, best, second) is None
-    assert re.search(rf"\b{best} and {second}, add judges\. .*\btastes\b", verdict(ranking).next)
+    assert re.search(rf"\b{best} and {second}, add judges: judgerank plan .*\btastes\b", verdict(ranking).next)
 
 
 def test_leaders_that_differ_by_category_are_named():

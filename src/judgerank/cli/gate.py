@@ -34,7 +34,7 @@ from judgerank.cli.options import (
 )
 from judgerank.cli.terminal import Messages, say, say_json, say_wrapped
 from judgerank.data import QUESTION
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, listed
 from judgerank.data.modules import asking
 from judgerank.gating.callers import as_called, tell_github_without_verdict
@@ -79,7 +79,6 @@ SURENESS, PANEL = "Uncertainty", "Asking a panel"
 OF_PANEL = (  # options that say how a panel is asked
     *("until", "budget", "judgments", "prune", "allow_env_url", "allow_host", "without_keys"),
 )
-OF_PAIR = ("--baseline", "--candidate")  # options that name the two models
 OF_FILES = (  # options on judgments that are there
     *("criteria", "question_cost", "answers"),
     *(name for name in READING if name != "baseline"),
@@ -451,7 +450,6 @@ def decided_on(
     from judgerank.gating.gate_result import votes_on_pair
     from judgerank.ranking.page_options import makers_on
 
-    require_compared(read, pair)
     makers = dict(maker for judgments in read.values() for maker in makers_on(judgments, own_maker.facts))
     tables, own = votes_on_pair(
         read, pair, own_maker.choice, makers.items(), own_maker.candidate_model, rule.cluster, labels_of(pairs)
@@ -459,35 +457,6 @@ def decided_on(
     result = decided(tables, rule, own, question_cost)
     remarks = tuple(map(as_used, remarks_on(read)))
     return replace(result, texts=texts_of(pairs), remarks=remarks, requests=requests_in(read))
-
-
-def require_compared(read: Mapping[str, Judgments], pair: tuple[str, str]) -> None:
-    """Refuse two models that nobody compared with each other, and say what to do.
-
-    Raises
-    ------
-    DataError
-    """
-    from judgerank.data.rankings import as_pairs
-
-    if len(set(pair)) == 1:
-        return  # which is refused with the rest of the input
-    for name, judgments in read.items():
-        frame = as_pairs(judgments).frame
-        if (frame["model_a"].isin(pair) & frame["model_b"].isin(pair)).any():
-            continue
-        on = f"{name}: " if len(read) > 1 else ""
-        models = models_in({name: judgments})
-        absent = [(option, model) for option, model in zip(OF_PAIR, pair, strict=True) if model not in models]
-        if absent:
-            option, model = absent[0]
-            what = f"there is no model {model!r}: name another one with {option}"
-        else:
-            what = (
-                f"nobody compared {pair[0]!r} with {pair[1]!r}: have judges compare their answers to the same "
-                "questions (judgerank collect), or name two others with --baseline and --candidate"
-            )
-        raise DataError(f"{on}{what} (the models are: {listed(models)})")
 
 
 # What a reader of files says of winners who all stand in one column. A gate uses what rankings do not.
@@ -574,8 +543,8 @@ class AsCalled(logging.Formatter):
 def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool, verbose: bool) -> None:
     """Write and print the verdict: five lines, or all that is known of it."""
     from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
-    from judgerank.gating.outputs import as_dict, contents, tell_github
-    from judgerank.gating.verdict_text import five_lines, lines, sentence
+    from judgerank.gating.outputs import as_dict, contents, five_lines, tell_github
+    from judgerank.gating.verdict_text import lines, sentence
 
     outputs.write(contents(result, paths.json, paths.junit, paths.markdown, paths.page))
     if json:

@@ -134,12 +134,22 @@ def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
 # Judges who go by place, whoever is shown there.
 SURE = 0.05  # level of each test of a judge
 MOSTLY = 0.8  # share of answers for one place, in both orders, above which a judge goes by place
+FEWEST_IN_ONE_PLACE = 6  # answers that all pick one place: by a coin 3% of the time, as 2 * 0.5**6
 
 
 def _go_by_place(table: Judged) -> bool:
     """Whether every judge does, so that any candidate would look as good as the baseline."""
     leads = (leads_by_order(table, judge) for judge in table.judges)
     return len(table.judges) > 0 and all(lead is not None and by_place(lead) != "" for lead in leads)
+
+
+def place_of_all(table: Judged) -> str:
+    """The place that all answers pick in both orders, where there are enough to say so; else empty."""
+    rows = table.rows
+    if table.is_scored or len(rows) < FEWEST_IN_ONE_PLACE or rows["first"].nunique() < 2:
+        return ""
+    places = set[float](rows["first"].astype(float) * np.sign(rows["preference"].astype(float) - 0.5))
+    return "first" if places == {1.0} else "second" if places == {-1.0} else ""
 
 
 def leads_by_order(table: Judged, judge: str) -> FloatArray | None:

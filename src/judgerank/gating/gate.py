@@ -21,7 +21,7 @@ from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.gating.answer_pairs import Pair, labels_of, paired, texts_of
-from judgerank.gating.checks import SURE, by_place, checked, leads_by_order
+from judgerank.gating.checks import SURE, by_place, checked, leads_by_order, place_of_all
 from judgerank.gating.decision import Evidence, by_category, holm, outcome
 from judgerank.gating.gate_result import Criterion, OtherUnit, OwnVotes, Result, votes_on_pair
 from judgerank.gating.judged import Judged
@@ -352,7 +352,7 @@ def decided(
     }
     alone = [check.within for check in checks if check.within is not None]
     is_biased = is_one_order(criteria) or any(check.bias_by_order or check.go_by_place for check in checks)
-    is_biased |= any(of.scores is None for of in alone)
+    is_biased |= any(of.scores is None for of in alone) or any(map(place_of_all, tables.values()))
     may_grow = verdict == "inconclusive" and not is_biased and not differ  # which no number of questions mends
     scores, lowest, tested = (
         [getattr(check, name) for check in checks] for name in ("scores", "lowest", "tested")

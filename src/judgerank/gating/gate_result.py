@@ -13,6 +13,7 @@ import numpy as np
 
 from judgerank.data import QUESTION
 from judgerank.data.arrays import BoolArray
+from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
@@ -98,8 +99,11 @@ def votes_on_pair(
     judges, recused, sentences, conditions = set[str](), set[str](), [], []
     n_left_out = 0
     for name, judgments in read.items():
-        pairs = as_pairs(judgments)
-        every[name] = table = judged(pairs, *pair, cluster=cluster, labels=labels)
+        pairs, on_criterion = as_pairs(judgments), f"{name}: " if len(read) > 1 else ""
+        try:
+            every[name] = table = judged(pairs, *pair, cluster=cluster, labels=labels)
+        except DataError as error:
+            raise DataError(f"{on_criterion}{error}") from None
         c = pairs.comparisons
         among = np.isin(np.array(c.models, object), pair)
         recusal = recusal_of(of_rows(pairs, np.flatnonzero(among[c.first] & among[c.second])), recuse, makers)
@@ -110,7 +114,6 @@ def votes_on_pair(
         judges |= {heard.judges[k] for k in np.flatnonzero(is_own.any(axis=1))}
         recused |= left_out
         n_left_out += recusal.n_left_out
-        on_criterion = f"{name}: " if len(read) > 1 else ""
         sentences += [f"{on_criterion}{text}" for text in recusal.on_left_out()]
         conditions.append(condition_of(is_own))
     every = every if recused else {}

@@ -254,9 +254,17 @@ def judged(
         raise DataError(f"baseline and candidate are the same model, {baseline!r}")
     if not between.any():
         models = sorted({*frame["model_a"], *frame["model_b"]})
-        absent = [name for name in (baseline, candidate) if name not in models]
-        what = f"there is no model {absent[0]!r}" if absent else f"nobody compared {baseline!r} with {candidate!r}"
-        raise DataError(f"{what} (the models are: {listed(models)})")
+        roles = {"baseline": baseline, "candidate": candidate}
+        absent = [
+            f"there is no model {name!r}: name another {role}"
+            for role, name in roles.items()
+            if name not in models
+        ]
+        apart = (
+            f"nobody compared {baseline!r} with {candidate!r}: have judges compare their answers to the same "
+            "questions (judgerank collect), or name another baseline or candidate"
+        )
+        raise DataError(f"{next(iter(absent), apart)} (the models are: {listed(models)})")
     if "question_id" not in frame:
         raise DataError("a gate needs to know which question each judgment is about (--column question=NAME)")
     frame = frame[between & ~frame["judge_model"].isin([*without])]

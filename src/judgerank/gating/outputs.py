@@ -1,4 +1,4 @@
-"""Where a verdict goes: JSON and other files that were asked for, and the summary and outputs of a GitHub step."""
+"""Where a verdict goes: five lines for the terminal, JSON and other files, what a GitHub step shows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,29 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from judgerank.data.listing import counted
 from judgerank.gating.callers import OUTPUT, SUMMARY, append, as_called
+from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.gate import Gate
 from judgerank.gating.gate_result import Criterion, Result
-from judgerank.gating.rule import score_of
+from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule, score_of
 from judgerank.gating.shared_bias import WithinJudges
-from judgerank.gating.verdict_text import markdown, sentence, table
+from judgerank.gating.verdict_text import (
+    deciding,
+    is_hidden,
+    markdown,
+    on_category,
+    p_text,
+    protection_of,
+    sentence,
+    share,
+    shown,
+    shown_on,
+    table,
+    verdict_line,
+    warnings,
+    what_decides,
+)
 
 RULE = (
     "mode",
@@ -166,3 +183,71 @@ def tell_github(result: Gate) -> None:
     needed = "" if result.needed is None else str(result.needed)
     failed = "true" if result.verdict == "block" else "false"
     append(OUTPUT, f"verdict={result.verdict}\nfailed={failed}\nneeded={needed}\n")
+
+
+# Five lines for the terminal: verdict, evidence, the worst group, one warning, and what to do.
+
+
+def five_lines(result: Result, page: str | None = None) -> list[str]:
+    """Verdict, evidence, the worst group, one warning, and what to do; those that there are.
+
+    Parameters
+    ----------
+    result : Result
+    page : str, optional
+        Name of the page that shows the judgments.
+    """
+    first, *more = warnings(result) or [""]
+    rest = f" ({len(more)} more: -v)" if more else ""
+    rows = {
+        "evidence": _evidence(result),
+        "worst": _worst_group(result),
+        "warning": first + rest,
+        "next": _next_step(result, page),
+    }
+    return [verdict_line(result), *(f"  {name:<10}{said}" for name, said in rows.items() if said)]
+
+
+def _evidence(result: Result) -> str:
+    rule, criterion = result.rule, deciding(result)
+    seen = criterion.evidence
+    low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
+    judges = len(criterion.judged.judges)
+    who = "" if criterion.judged.unnamed else f", {counted(judges, 'judge')}"
+    recused = len(result.own.recused)
+    left_out = f"; left out: {counted(recused, 'judge')} by the maker of either model (--own-maker count)"
+    sizes = f"{counted(seen.questions, 'question')}{who}{left_out if recused else ''}"
+    interval = f"{low} to {high} (one-sided {share(1 - rule.level)})"
+    if result.verdict == BLOCK:
+        interval += f", {p_text(criterion.p_block)}"
+    elif result.verdict == SHIP and rule.mode == TWO_SIDED:
+        interval += f", {p_text(seen.p_ship)}"
+    return f"{interval}; {_limit(rule)}; {sizes}"
+
+
+def _limit(rule: Rule) -> str:
+    if rule.mode == TWO_SIDED:
+        return f"even: {shown_on(rule, 0.5)}"
+    low, high = shown_on(rule, rule.lowest), shown_on(rule, rule.highest)
+    return f"wanted: {low} to {high}" if rule.mode == EQUIVALENCE else f"needed: above {low}"
+
+
+def _worst_group(result: Result) -> str:
+    worst = result.worst_category
+    if worst is None:
+        return ""
+    return on_category(result, worst) + (
+        f"; to make it count: {protection_of(worst)}" if is_hidden(result, worst) else ""
+    )
+
+
+def _next_step(result: Result, page: str | None) -> str:
+    if result.verdict == INCONCLUSIVE:
+        return what_decides(result)
+    names, worst = result.criteria[0].judged, result.worst_category
+    step = "See why"
+    if result.verdict == SHIP:
+        step = f"{shown(names.candidate)} may replace {shown(names.baseline)}"
+        if worst is not None and is_hidden(result, worst):
+            step = f"Decide whether {shown(worst.name)} may get worse"
+    return f"{step}; answers and replies: {page or '--page FILE'}; numbers: -v."

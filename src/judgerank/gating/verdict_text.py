@@ -1,4 +1,4 @@
-"""A verdict in words: one sentence, a short table, Markdown, and the five lines for the terminal."""
+"""A verdict in words: one sentence, a short table, and Markdown."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from judgerank.data import QUESTION
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import counted, listed
 from judgerank.gating.callers import as_text
+from judgerank.gating.checks import place_of_all
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, THIS_PANEL, TWO_SIDED, WIN_RATE, Rule, score_of
@@ -17,7 +18,6 @@ from judgerank.gating.scores import Scores
 
 SHOWN = 4  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly
-FEWEST_IN_ONE_PLACE = 6  # answers that all pick one place: by a coin 3% of the time, as 2 * 0.5**6
 UNKNOWN_ORDER = "who was shown first is not known: position bias is not allowed for"
 
 
@@ -217,7 +217,7 @@ def what_decides(result: Result) -> str:
     if result.for_this_panel is not None:
         alone = f" For this panel alone the verdict is {result.for_this_panel} (--whose {THIS_PANEL})."
         return f"Judges differ significantly: add judges.{alone if result.for_this_panel != INCONCLUSIVE else ''}"
-    if place := next(filter(None, map(_place_of_all, result.criteria)), ""):
+    if place := next(filter(None, (place_of_all(criterion.judged) for criterion in result.criteria)), ""):
         return (
             f"All answers so far pick the {place} place, whichever variant is shown there: ask other judges. If "
             "these go on so, no number of questions decides."
@@ -244,15 +244,6 @@ def _one_order(criterion: Criterion) -> str:
     if (first and second) or both:
         return "no judge saw the candidate in both places"
     return "the candidate was always shown in the same place"
-
-
-def _place_of_all(criterion: Criterion) -> str:
-    """The place that all answers pick in both orders, where there are enough to say so; else empty."""
-    rows = criterion.judged.rows
-    if criterion.judged.is_scored or len(rows) < FEWEST_IN_ONE_PLACE or rows["first"].nunique() < 2:
-        return ""
-    places = set[float](rows["first"].astype(float) * np.sign(rows["preference"].astype(float) - 0.5))
-    return "first" if places == {1.0} else "second" if places == {-1.0} else ""
 
 
 def _estimate(result: Result) -> str:
@@ -298,7 +289,7 @@ def table(result: Result) -> list[tuple[str, str]]:
         lines.append(("runs", _runs(result)))
     requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
     lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
-    notes = [_empty(result), _ties(result), _gaps(result), _position(first), _noise(first)]
+    notes = [_empty(result), ties_row(result), _gaps(result), _position(first), _noise(first)]
     notes += [own_maker_row(result), _weak(result)]
     return lines + [note for note in notes if note is not None] + _units(result) + _categories(result)
 
@@ -380,7 +371,7 @@ def _empty(result: Result) -> tuple[str, str] | None:
     return ("empty", f"{listed(counts)} ({len(result.texts):,} questions)") if counts else None
 
 
-def _ties(result: Result) -> tuple[str, str] | None:
+def ties_row(result: Result) -> tuple[str, str] | None:
     """That no judge chose, which any candidate looks as good by."""
     tied = [criterion for criterion in result.criteria if is_all_ties(criterion)]
     if not tied:
@@ -441,7 +432,7 @@ def _position(criterion: Criterion) -> tuple[str, str] | None:
         return "position", UNKNOWN_ORDER
     if isnan(criterion.scores.first_gains):
         who = "every question was judged in" if criterion.judged.unnamed else "every judge saw"
-        if criterion.checks.go_by_place or _place_of_all(criterion):
+        if criterion.checks.go_by_place or place_of_all(criterion.judged):
             return "position", f"{who} both orders, and one place is picked in either"
         return "position", f"{who} both orders, which cancels position bias"
     points = 100 * criterion.scores.first_gains
@@ -554,29 +545,6 @@ def shown(name: str) -> str:
     return listed([name])
 
 
-# Five lines for the terminal: verdict, evidence, the worst group, one warning, and what to do.
-
-
-def five_lines(result: Result, page: str | None = None) -> list[str]:
-    """Verdict, evidence, the worst group, one warning, and what to do; those that there are.
-
-    Parameters
-    ----------
-    result : Result
-    page : str, optional
-        Name of the page that shows the judgments.
-    """
-    first, *more = warnings(result) or [""]
-    rest = f" ({len(more)} more: -v)" if more else ""
-    rows = {
-        "evidence": _evidence(result),
-        "worst": _worst_group(result),
-        "warning": first + rest,
-        "next": _next_step(result, page),
-    }
-    return [verdict_line(result), *(f"  {name:<10}{said}" for name, said in rows.items() if said)]
-
-
 def verdict_line(result: Result) -> str:
     """The verdict, how often the candidate is preferred, and where it is significantly worse."""
     how, worst = "", result.worst_category
@@ -589,39 +557,6 @@ def verdict_line(result: Result) -> str:
     return f"{result.verdict.capitalize()}. {preference_rate(result)}{how}."
 
 
-def _evidence(result: Result) -> str:
-    rule, criterion = result.rule, deciding(result)
-    seen = criterion.evidence
-    low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
-    judges = len(criterion.judged.judges)
-    who = "" if criterion.judged.unnamed else f", {counted(judges, 'judge')}"
-    recused = len(result.own.recused)
-    left_out = f"; left out: {counted(recused, 'judge')} by the maker of either model (--own-maker count)"
-    sizes = f"{counted(seen.questions, 'question')}{who}{left_out if recused else ''}"
-    interval = f"{low} to {high} (one-sided {share(1 - rule.level)})"
-    if result.verdict == BLOCK:
-        interval += f", {p_text(criterion.p_block)}"
-    elif result.verdict == SHIP and rule.mode == TWO_SIDED:
-        interval += f", {p_text(seen.p_ship)}"
-    return f"{interval}; {_limit(rule)}; {sizes}"
-
-
-def _limit(rule: Rule) -> str:
-    if rule.mode == TWO_SIDED:
-        return f"even: {shown_on(rule, 0.5)}"
-    low, high = shown_on(rule, rule.lowest), shown_on(rule, rule.highest)
-    return f"wanted: {low} to {high}" if rule.mode == EQUIVALENCE else f"needed: above {low}"
-
-
-def _worst_group(result: Result) -> str:
-    worst = result.worst_category
-    if worst is None:
-        return ""
-    return on_category(result, worst) + (
-        f"; to make it count: {protection_of(worst)}" if is_hidden(result, worst) else ""
-    )
-
-
 def warnings(result: Result) -> list[str]:
     """What speaks against resting on the verdict, the most serious first."""
     own, rule = own_maker_row(result), result.rule
@@ -629,7 +564,7 @@ def warnings(result: Result) -> list[str]:
     could_decide = [other for other in result.by_other_units if 0.5**other.size <= rule.level]
     silent = sorted({name for criterion in result.criteria for name in criterion.silent})
     n_lost = sum(criterion.checks.n_lost for criterion in result.criteria)
-    ties = _ties(result)
+    ties = ties_row(result)
     found = [
         result.own.condition,
         ties[1] if ties else "",
@@ -648,15 +583,3 @@ def warnings(result: Result) -> list[str]:
         UNKNOWN_ORDER if deciding(result).scores.order == "unknown" else "",
     ]
     return [f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in found if text]
-
-
-def _next_step(result: Result, page: str | None) -> str:
-    if result.verdict == INCONCLUSIVE:
-        return what_decides(result)
-    names, worst = result.criteria[0].judged, result.worst_category
-    step = "See why"
-    if result.verdict == SHIP:
-        step = f"{shown(names.candidate)} may replace {shown(names.baseline)}"
-        if worst is not None and is_hidden(result, worst):
-            step = f"Decide whether {shown(worst.name)} may get worse"
-    return f"{step}; answers and replies: {page or '--page FILE'}; numbers: -v."

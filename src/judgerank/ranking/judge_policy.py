@@ -292,8 +292,8 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[RankingWarning]:
     ]
     if len(ranking.fits) > 1:
         warnings.append(
-            f"The comparisons fall into {len(ranking.fits)} groups of models that were never compared with each "
-            "other. Each group is ranked by itself, and scores of different groups are not comparable."
+            f"The models form {len(ranking.fits)} components that were never compared with each other. Each is "
+            "ranked by itself, and scores of different components are not comparable."
         )
     if not fitted.converged:
         warnings.append(f"The fit ended as {fitted.status}, not at a maximum.")

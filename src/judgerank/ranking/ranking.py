@@ -251,8 +251,8 @@ class Ranking(Record):
         """
         if len(self.fits) > 1:
             raise ConfigError(
-                f"the comparisons fall into {len(self.fits)} groups whose scores cannot be compared: plot each "
-                "by itself (ranking.fits[0].plot())"
+                f"the comparisons fall into {len(self.fits)} components, whose scores cannot be compared: plot "
+                "each by itself (ranking.fits[0].plot())"
             )
         return board_figure(
             self.tables["leaderboard"], f"{self.fit.model.name}, {percent(self.settings.level)} intervals"

@@ -150,6 +150,7 @@ PAIR_BY_PAIR = "Choose between these models pair by pair: more comparisons do no
 CHOOSE = "Choose the model by category. "  # before what decides between models in general
 LEVEL_SCORES = 1e-9  # difference of two scores that is rounding
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
+BY_PLAN = "judgerank plan says how many"
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class Verdict:
     favourites : list of Favours
         Judges who favour, or slight, a single model.
     on_favourites : list of str
-        Sentences on these and on whether their votes count, for each group of models that were compared.
+        Sentences on these and on whether their votes count, by component.
     """
 
     claim: str
@@ -311,8 +312,8 @@ def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless:
     """Who leads, and on which condition: `but` at any rate, on positions if the lead is significant."""
     claim, may_be_as_good = _claim(board, pairs, _lacking(ranking) if len(ranking.fits) == 1 else "data")
     if len(ranking.fits) > 1:
-        n_groups = in_words(len(ranking.fits))
-        lead = f"No overall leader: {n_groups} groups of models were never compared with each other"
+        number = in_words(len(ranking.fits))
+        lead = f"No overall leader: the models form {number} components that were never compared with each other"
         return (f"{lead}. In the first: {claim}", _joined(may_be_as_good, but)) if but else (lead, "")
     claims = claims_of(board, pairs)
     if but or claims is None or not claims.separates(*board["model"].iloc[:2]):
@@ -344,10 +345,10 @@ def _lacking(ranking: Record) -> str:
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> tuple[str, str]:
     """How far the first model is ahead of the second and how surely; which ranks it may have."""
     best, second = board.iloc[0], board.iloc[1]
-    where = "" if len(ranking.fits) == 1 else "In the first group, "
+    where = "" if len(ranking.fits) == 1 else "In the first component, "
     text = f"{where}{_preferred(ranking, best, second)}"
     claims = claims_of(board, pairs)
-    if claims is None or pd.isna(best["rank_low"]):  # other groups may have intervals
+    if claims is None or pd.isna(best["rank_low"]):  # other components may have intervals
         return f"{text}. This fit has no confidence intervals, so the difference may be chance.", ""
     is_separated = claims.separates(best["model"], second["model"])
     how = "a significant difference" if is_separated else "no significant difference"
@@ -444,7 +445,7 @@ def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
 
 
 def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """Advice on what to collect: to connect groups, to decide who leads, or to separate neighbours in rank."""
+    """Advice on what to collect: to connect components, to decide who leads, or to separate neighbours in rank."""
     if len(ranking.fits) > 1:
         links = listed(f"{a} with {b}" for a, b in links_between(ranking.judgments))
         return f"To rank all models together, compare {links}."
@@ -473,8 +474,8 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     total = ranking.judgments.comparisons.n_comparisons
     if tastes_matter(ranking.fit) and (cost is None or cost > TOO_DEAR * total):
         return (
-            f"To decide between {first} and {second}, add judges. Judges differ in their tastes, so more answers "
-            "from the same judges are not enough."
+            f"To decide between {first} and {second}, add judges: {BY_PLAN}. Judges differ in their tastes, so "
+            "more answers from the same judges are not enough."
         )
     if cost is None or cost > TOO_DEAR * total:
         return (
@@ -518,6 +519,8 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     n_judges = np.where(judges["verdict"] == panel.TOO_FEW, max(few, 1), 1)
     total = int(n_judges.sum())
     number = ranking.tables.get(EFFECTIVE)
+    if len(ranking.fits) > 1:  # each component has its own
+        return [*facts, (f"{total:,}", noun(total, "judge"))]
     if number is not None:  # questions are shared: one number, which `judgerank trust` says, too
         row = number.iloc[0]
         if not row["is_informative"]:
