@@ -13,7 +13,7 @@ from scipy.stats import beta, binom, norm
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.gating.decision import Evidence, evidence, holm, largest, least, outcome, p_not_above, p_not_below
 from judgerank.gating.gate import gate, more_needed
-from judgerank.gating.outputs import as_dict, five_lines, warnings
+from judgerank.gating.outputs import as_dict, five_lines
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
 from judgerank.gating.verdict_text import sentence, table, warnings, what_decides

@@ -22,7 +22,7 @@ from judgerank.cli.commands import COMMANDS
 from judgerank.data.errors import DataError
 from judgerank.gating import verdict_page
 from judgerank.gating.gate import gate
-from judgerank.gating.outputs import as_dict, verdict_line, warnings
+from judgerank.gating.outputs import as_dict
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import sentence, table, verdict_line, warnings
 from judgerank.reading.cells_in_sql import columns_in
