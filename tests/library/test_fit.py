@@ -537,7 +537,7 @@ def test_a_plot_takes_one_scale_and_the_extra(ranking, monkeypatch):
     islands = pd.concat([judgerank.example(), judgerank.example().replace({"oak": "ash", "maple": "elm"})])
     other = {"willow": "w", "cedar": "c", "hazel": "h", "thorn": "t"}
     islands = pd.concat([judgerank.example(), islands.iloc[1500:].replace(other)])
-    with pytest.raises(ConfigError, match="2 groups"):
+    with pytest.raises(ConfigError, match="2 components"):
         rank(islands).plot()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for module in [name for name in sys.modules if name.startswith(("matplotlib.", "judgerank.plots"))]:
